@@ -1,0 +1,1 @@
+"""Which of two words does a model choose, however it is asked?"""

@@ -1,0 +1,13 @@
+"""The append-only record of every call: intents before, replies after, and nothing changed.
+
+What is stored: each exact request once; for every try at a call an intent, written and made
+durable before anything is sent, and what came of it, byte for byte; each run's registration and
+stimuli. What can be trusted: an entry that an append returned for survives the process; each
+entry is linked to all before it by SHA-256; readings are never stored.
+"""
+
+from equipoise.ledger.chain import Head
+from equipoise.ledger.store import Ledger, Recorded, Run
+from equipoise.ledger.verify import Verification, verify
+
+__all__ = ["Head", "Ledger", "Recorded", "Run", "Verification", "verify"]

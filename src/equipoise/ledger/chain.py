@@ -1,0 +1,82 @@
+"""The hash chain: what one entry adds to it, and the head that names all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = bytes(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the chain, before it has its number and its link."""
+
+    kind: str
+    run: int
+    key: str | None = None
+    stage: str | None = None
+    attempt: int | None = None
+    request: int | None = None
+    intent: int | None = None
+    at: int = 0
+    micros: int | None = None
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How many entries there are and the last link: together they name the whole ledger."""
+
+    rows: int
+    link: str
+
+    def __str__(self) -> str:
+        return f"{self.rows}:{self.link}"
+
+
+def commitment(salt: bytes, words: bytes) -> bytes:
+    """SHA-256 of salt and words: it binds them, and says nothing of them once both are gone."""
+    return hashlib.sha256(salt + words).digest()
+
+
+def link(previous: bytes, seq: int, entry: Entry, committed: bytes) -> bytes:
+    """SHA-256 of the link before, this entry's columns and the commitment to what it carries.
+
+    The column `request` is a row number, so it is left out: the commitment covers the
+    request's stamp.
+    """
+    columns = (
+        f"{seq}\x1f{entry.kind}\x1f{entry.run}\x1f{entry.key}\x1f{entry.stage}\x1f{entry.attempt}"
+        f"\x1f{entry.intent}\x1f{entry.at}\x1f{entry.micros}\x1f{entry.status}\x1f"
+    )
+    return hashlib.sha256(previous + columns.encode() + committed).digest()
+
+
+def head_file(ledger: Path) -> Path:
+    return ledger.with_name(ledger.name + ".head")
+
+
+def publish(head: Head, ledger: Path) -> None:
+    """Write the head beside the ledger, whole or not at all."""
+    target = head_file(ledger)
+    draft = target.with_name(f"{target.name}.{os.getpid()}")
+    with draft.open("w", encoding="utf-8") as out:
+        json.dump({"rows": head.rows, "link": head.link}, out)
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(target)
+
+
+def published(ledger: Path) -> Head | None:
+    """The head beside the ledger, if one was ever written there."""
+    try:
+        said = json.loads(head_file(ledger).read_text(encoding="utf-8"))
+        return Head(int(said["rows"]), str(said["link"]))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        return Head(-1, "unreadable")

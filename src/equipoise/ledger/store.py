@@ -1,0 +1,309 @@
+"""A ledger on disk: opened with its checks, read in bulk, appended to through its journal."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from equipoise.ledger import chain, words
+from equipoise.ledger.chain import Entry, Head
+from equipoise.ledger.journal import LOCK_WAIT_MS, Draft, Journal, head_of
+from equipoise.terms import Fault, Misuse, Reply, Request, canonical_json
+
+APPLICATION, VERSION = 0x65717569, 1
+SAFE_SQLITE = (3, 51, 3)
+ROOM, CELL_BYTES = 256_000, 600
+SCHEMA = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One administration as it was registered: `registration` is canonical JSON."""
+
+    seq: int
+    name: str
+    registration: bytes
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The newest word on one attempt: its request's stamp and what came of it.
+
+    `kind` is intent while nothing came: in a finished process that means unknown.
+    """
+
+    seq: int
+    attempt: int
+    stamp: bytes
+    kind: str
+    status: int
+    micros: int
+    dictionary: int
+    body: bytes
+
+
+class Ledger:
+    """Use `Ledger.open`. Reading never blocks writing; every append is durable when it returns."""
+
+    def __init__(self, path: Path, reader: apsw.Connection, journal: Journal | None) -> None:
+        self.path, self._db, self._journal = path, reader, journal
+        self._codec = words.Codec({})
+
+    @classmethod
+    def open(cls, path: Path, *, read_only: bool = False) -> Ledger:
+        """Open or make the ledger at `path`.
+
+        Raises Misuse when it is damaged, shorter than its published head, of a newer version,
+        on a disk that cannot be written, or when this SQLite may lose commits.
+        """
+        require_safe_sqlite(apsw.sqlite_lib_version())
+        if read_only and not path.exists():
+            raise Misuse(
+                f"There is no ledger at {path}. Name one with --ledger, or make one with"
+                " `equipoise run`.", 2
+            )
+        with _said_plainly(path):
+            journal = None
+            if not read_only:
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+                db = _connect(path)
+                _prepare(db)
+                journal = Journal(db, words.Codec({}))
+            reader = _connect(path)
+            _check_version(reader, path)
+            ledger = cls(path, reader, journal)
+            ledger._check_head()
+        return ledger
+
+    def _check_head(self) -> None:
+        known = chain.published(self.path)
+        if known is None:
+            return
+        row = self._db.execute("select link from entries where seq = ?", (known.rows,)).get
+        if known.rows < 0 or (known.rows and (row is None or row.hex() != known.link)):
+            raise Misuse(
+                f"The ledger {self.path} holds {self.head().rows} entries, and they do not reach"
+                f" its published head {known}: it was cut short, replaced or changed."
+                " Put back the copy that matches the head, or move"
+                f" {chain.head_file(self.path).name} away if you accept the loss.", 5
+            )
+
+    @property
+    def journal(self) -> Journal:
+        if self._journal is None:
+            raise Misuse(f"The ledger {self.path} was opened for reading only.", 6)
+        return self._journal
+
+    def close(self) -> None:
+        """Publish the head if anything may have been written, and let go of the file."""
+        if self._journal is not None:
+            head = self._journal.head()
+            self._journal.close()
+            if head.rows:
+                chain.publish(head, self.path)
+        self._db.close()
+
+    def head(self) -> Head:
+        return head_of(self._db)
+
+    def register(self, name: str, registration: bytes, stimuli: Mapping[str, str]) -> Run:
+        """Write a run's registration and its stimuli down, unless they are on record already.
+
+        Raises Misuse when `name` is on record with another registration.
+        """
+        if (known := self.run(name)) is not None:
+            if known.registration != registration:
+                raise Misuse(
+                    f"The run {name!r} is registered otherwise: its design, subject, draws,"
+                    " readers or stimuli differ from what is now asked for. Undo the change, or"
+                    " give this run another name with --run.", 2
+                )
+            return known
+        self.journal.keep_stimuli(dict(stimuli))
+        [seq] = self.journal.append([Draft(Entry("run", 0, key=name), registration)])
+        return next(run for run in self.runs() if run.seq == seq)
+
+    def stimuli(self, stamp: str) -> dict[str, str]:
+        """The files of a suite as they were shown, by name."""
+        body = self._db.execute("select body from stimuli where stamp = ?", (stamp,)).get
+        if body is None:
+            raise Misuse(f"The ledger {self.path} does not hold the stimuli {stamp[:12]}.", 5)
+        return dict(json.loads(words.Codec({}).restore(body, words.PLAIN)))
+
+    def run(self, name: str) -> Run | None:
+        return next((run for run in self.runs() if run.name == name), None)
+
+    def runs(self) -> list[Run]:
+        """Every registered run, oldest first."""
+        rows = self._db.execute(
+            "select seq, key, at, dictionary, body from entries join words using (seq)"
+            " where kind = 'run' order by seq"
+        )
+        return [
+            Run(seq, name, self.restore(body, number), at) for seq, name, at, number, body in rows
+        ]
+
+    def recorded(self, run: int) -> dict[tuple[str, str], Recorded]:
+        """What is on record for a run, by (trial, stage): its newest attempt's newest word."""
+        rows = self._db.execute(
+            "select i.key, i.stage, i.seq, i.attempt, r.stamp, coalesce(o.kind, 'intent'),"
+            " coalesce(o.status, 0), coalesce(o.micros, 0), coalesce(w.dictionary, 0),"
+            " coalesce(w.body, x'')"
+            " from entries i join requests r on r.id = i.request"
+            " left join entries o indexed by one_outcome"
+            " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
+            " left join words w on w.seq = o.seq"
+            " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
+        )
+        return {(row[0], row[1]): Recorded(*row[2:]) for row in rows}
+
+    def reply(self, recorded: Recorded) -> Reply:
+        """The bytes that came back."""
+        packed = self.restore(recorded.body, recorded.dictionary)
+        return words.unpack_reply(packed, recorded.status, recorded.micros)
+
+    def restore(self, body: bytes, dictionary: int) -> bytes:
+        if not self._codec.knows(dictionary):
+            trained = self._db.execute(
+                "select bytes from dictionaries where id = ?", (dictionary,)
+            ).get
+            self._codec.add(dictionary, trained)
+        return self._codec.restore(body, dictionary)
+
+    async def intend(
+        self, run: int, trial: str, stage: str, attempt: int, request: Request
+    ) -> int:
+        """Write down, durably, that this question is about to be sent."""
+        entry = Entry("intent", run, trial, stage, attempt)
+        return await self.journal.hand_in(Draft(entry, request=request))
+
+    async def settle(self, run: int, intent: int, outcome: Reply | Fault, seconds: float) -> None:
+        """Write down, durably, what came of an intent: the bytes, or why there are none."""
+        micros = round(1e6 * seconds)
+        if isinstance(outcome, Reply):
+            entry = Entry("reply", run, intent=intent, micros=micros, status=outcome.status)
+            await self.journal.hand_in(Draft(entry, words.pack_reply(outcome)))
+            return
+        kind = "unknown" if outcome.sent else "fault"
+        said = canonical_json({"kind": outcome.kind, "detail": outcome.detail})
+        await self.journal.hand_in(Draft(Entry(kind, run, intent=intent, micros=micros), said))
+
+    def erase(self, seq: int, reason: str) -> None:
+        """Take the words of one entry out, leaving a tombstone with the reason.
+
+        The tombstone keeps the commitment, so the chain still verifies. Raises Misuse when
+        there are no such words.
+        """
+        row = self._db.execute(
+            "select run, salt, dictionary, body from entries join words using (seq)"
+            " where seq = ? and kind in ('reply','fault','unknown','note')", (seq,)
+        ).fetchone()
+        if row is None:
+            raise Misuse(f"Entry {seq} holds no words that can be erased.", 2)
+        run, salt, number, body = row
+        left = chain.commitment(salt, self.restore(body, number)).hex()
+        said = canonical_json({"commitment": left, "reason": reason})
+        self.journal.append([Draft(Entry("erased", run, intent=seq), said)])
+        self.journal.drop_words(seq)
+
+    def require_room(self, cells: int) -> None:
+        """Stop before sending what could not be written down.
+
+        Raises Misuse when the disk has less than twice what `cells` more cells may take.
+        """
+        free, wanted = shutil.disk_usage(self.path.parent).free, ROOM + 2 * CELL_BYTES * cells
+        if free < wanted:
+            raise Misuse(
+                f"The disk that holds {self.path} has {free:,} bytes free; {cells:,} more cells"
+                f" want {wanted:,}. Nothing more was sent. Free some space, then give the same"
+                " command again.", 6
+            )
+
+    def note(self, run: int, about: str, text: str) -> int:
+        """Append a remark to a run: a reader that joined later, how it ended."""
+        return self.journal.append([Draft(Entry("note", run, key=about), text.encode())])[0]
+
+    @contextmanager
+    def administering(self, name: str) -> Iterator[None]:
+        """Hold a run for this process; raises Misuse while another process holds it."""
+        lock = self.path.with_name(f"{self.path.name}.{name}.lock")
+        with lock.open("w") as held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise Misuse(
+                    f"Another process is administering the run {name!r} in {self.path}."
+                    " Wait until it is done, or give this run another name with --run.", 6
+                ) from error
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+
+
+def require_safe_sqlite(version: str) -> None:
+    """Refuse an SQLite in which two connections can lose commits in WAL mode.
+
+    >>> require_safe_sqlite("3.54.1")
+    """
+    if tuple(int(part) for part in version.split(".")[:3]) < SAFE_SQLITE:
+        raise Misuse(
+            f"This Python's SQLite is {version}; before 3.51.3 two connections to one ledger can"
+            " lose commits. Install apsw 3.51.3 or newer.", 5
+        )
+
+
+@contextmanager
+def _said_plainly(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise Misuse(
+            f"{path} is not a whole ledger ({error}): it is damaged, cut short, or another kind"
+            " of file. Nothing was changed. Put back a copy, or name another with --ledger.", 5
+        ) from error
+    except apsw.FullError as error:
+        raise Misuse(f"The disk that holds {path} is full. Free some space first.", 6) from error
+    except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, OSError) as error:
+        raise Misuse(f"The ledger {path} cannot be opened ({error}).", 6) from error
+
+
+def _connect(path: Path) -> apsw.Connection:
+    db = apsw.Connection(str(path))
+    db.set_busy_timeout(LOCK_WAIT_MS)
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    for pragma in ("journal_mode = wal", "synchronous = full", "recursive_triggers = on",
+                   "foreign_keys = on", "cache_size = -16000"):
+        db.execute(f"pragma {pragma}")
+    return db
+
+
+def _prepare(db: apsw.Connection) -> None:
+    """Lay out an empty file as a ledger; leave any other file alone."""
+    with db:
+        if db.pragma("user_version") == 0 and not db.execute("select * from sqlite_schema").get:
+            db.execute(SCHEMA)
+            db.pragma("application_id", APPLICATION)
+            db.pragma("user_version", VERSION)
+
+
+def _check_version(db: apsw.Connection, path: Path) -> None:
+    application, version = db.pragma("application_id"), db.pragma("user_version")
+    if application != APPLICATION:
+        raise Misuse(f"{path} is a database, but not a ledger. Name another with --ledger.", 5)
+    if version > VERSION:
+        raise Misuse(
+            f"The ledger {path} is of version {version}; this equipoise reads up to {VERSION}."
+            " Install a newer equipoise. Nothing was changed.", 5
+        )

@@ -1,0 +1,147 @@
+"""Does the ledger still hold what was written? Every hash is derived again from what is there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from equipoise.ledger import chain, words
+from equipoise.ledger.chain import Entry, Head
+from equipoise.ledger.store import SCHEMA, Ledger
+from equipoise.terms import Misuse
+
+FAULTS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked and what did not hold; `head` is derived, not read."""
+
+    rows: int
+    requests: int
+    unsettled: int
+    erased: int
+    head: Head
+    published: Head | None
+    faults: tuple[str, ...]
+
+
+def verify(path: Path, known: Head | None = None) -> Verification:
+    """Derive the whole chain again.
+
+    `known` is a head kept elsewhere; without it the head beside the file is held against
+    the chain. An edit, an insertion, a deletion or a swap inside the chain shows by itself;
+    a ledger cut short or rewritten as a whole shows only against a head.
+    """
+    faults: list[str] = []
+    published = known or chain.published(path)
+    try:
+        with_head = Ledger.open(path, read_only=True)
+    except Misuse as error:
+        if "published head" not in str(error):
+            raise
+        faults.append(str(error))
+        with_head = None
+    if with_head is not None:
+        with_head.close()
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        faults += _schema_faults(db)
+        faults += _request_faults(db)
+        head, at_published, entry_faults = _walk(db, published.rows if published else 0)
+        faults += entry_faults
+        if published and at_published != published.link:
+            faults.append(f"the chain does not pass through the known head {published}")
+        count = db.execute("select count(*) from requests").get
+        unsettled = db.execute(
+            "select count(*) from entries i where kind = 'intent' and not exists (select 1 from"
+            " entries o where o.intent = i.seq and o.kind in ('reply','fault','unknown'))"
+        ).get
+        erased = db.execute("select count(*) from entries where kind = 'erased'").get
+    finally:
+        db.close()
+    return Verification(head.rows, count, unsettled, erased, head, published, tuple(faults))
+
+
+def _schema_faults(db: apsw.Connection) -> Iterator[str]:
+    """Triggers and tables must be the ones this ledger was made with."""
+    fresh = apsw.Connection(":memory:")
+    fresh.execute(SCHEMA)
+    ask = "select type || ' ' || name, sql from sqlite_schema where sql is not null"
+    wanted, found = dict(fresh.execute(ask)), dict(db.execute(ask))
+    for name in sorted(wanted.keys() | found.keys()):
+        if name.startswith("table sqlite_"):
+            continue
+        if wanted.get(name) != found.get(name):
+            yield f"{name} is not as the ledger was made (missing, added or changed)"
+    for line in db.execute("pragma quick_check"):
+        if line[0] != "ok":
+            yield f"the file is damaged: {line[0]}"
+
+
+def _request_faults(db: apsw.Connection) -> Iterator[str]:
+    codec = words.Codec(dict(db.execute("select id, bytes from dictionaries")))
+    subjects = dict(db.execute("select id, stamp from subjects"))
+    for number, stamp, body in db.execute("select id, stamp, body from subjects"):
+        if hashlib.sha256(body.encode()).hexdigest() != stamp:
+            yield f"subject {number} is not what its stamp names"
+    for stamp, body in db.execute("select stamp, body from stimuli"):
+        if hashlib.sha256(codec.restore(body, words.PLAIN)).hexdigest() != stamp:
+            yield f"stimuli {stamp[:12]} are not what their stamp names"
+    rows = db.execute("select id, stamp, subject, dictionary, body from requests")
+    for number, stamp, subject, dictionary, body in rows:
+        sent = _restored(codec, body, dictionary)
+        told = subjects.get(subject, "").encode() + b"\n" + (sent or b"")
+        if sent is None or hashlib.sha256(told).digest() != stamp:
+            yield f"request {number} is not what its stamp names"
+
+
+def _restored(codec: words.Codec, body: bytes, dictionary: int) -> bytes | None:
+    try:
+        return codec.restore(body, dictionary)
+    except (KeyError, ValueError, words.zstandard.ZstdError):
+        return None
+
+
+def _walk(db: apsw.Connection, mark: int) -> tuple[Head, str, list[str]]:
+    """The derived head, the derived link at row `mark`, and every entry that does not hold."""
+    codec = words.Codec(dict(db.execute("select id, bytes from dictionaries")))
+    tombstones = _tombstones(db, codec)
+    rows = db.execute(
+        "select e.seq, e.kind, e.run, e.key, e.stage, e.attempt, e.intent, e.at, e.micros,"
+        " e.status, e.link, w.salt, w.dictionary, w.body, r.salt, r.stamp"
+        " from entries e left join words w on w.seq = e.seq"
+        " left join requests r on r.id = e.request order by e.seq"
+    )
+    link, at_mark, last, faults = chain.ROOT, chain.ROOT.hex() if mark == 0 else "", 0, []
+    for (seq, kind, run, key, stage, attempt, intent, at, micros, status,
+         stored, salt, dictionary, body, request_salt, stamp) in rows:
+        if kind == "intent":
+            committed = chain.commitment(request_salt or b"", stamp or b"")
+        elif body is None:
+            committed = tombstones.get(seq, b"")
+        else:
+            committed = chain.commitment(salt, _restored(codec, body, dictionary) or b"")
+        entry = Entry(kind, run, key, stage, attempt, None, intent, at, micros, status)
+        expected = chain.link(link, seq, entry, committed)
+        if seq != last + 1 or expected != stored:
+            faults.append(f"entry {seq} ({kind}) does not follow from what stands before it")
+        link, last = stored, seq
+        if seq == mark:
+            at_mark = expected.hex()
+    return Head(last, link.hex()), at_mark, faults
+
+
+def _tombstones(db: apsw.Connection, codec: words.Codec) -> dict[int, bytes]:
+    rows = db.execute(
+        "select intent, dictionary, body from entries join words using (seq) where kind = 'erased'"
+    )
+    return {
+        seq: bytes.fromhex(json.loads(codec.restore(body, number))["commitment"])
+        for seq, number, body in rows
+    }

@@ -1,0 +1,32 @@
+"""The chat-completions form as llama.cpp speaks it: a grammar, and its prompt cache."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from equipoise.providers import openai_chat
+from equipoise.terms import AnswerMode, Message, Request, Subject, canonical_json
+
+PATH = openai_chat.PATH
+decode = openai_chat.decode
+
+
+def encode(
+    subject: Subject, messages: Sequence[Message], mode: AnswerMode, choices: Sequence[str]
+) -> Request:
+    """As `openai_chat.encode`, but a constrained reply is held by a grammar of bare words."""
+    if mode != "constrained":
+        return openai_chat.encode(subject, messages, mode, choices)
+    plain = openai_chat.encode(subject, messages, "free", choices)
+    said = json.loads(plain.body) | {"grammar": grammar(choices)}
+    return Request(subject, tuple(messages), mode, tuple(choices), canonical_json(said))
+
+
+def grammar(choices: Sequence[str]) -> str:
+    """A GBNF grammar whose sentences are the choices.
+
+    >>> grammar(["mercy", 'say "no"'])
+    'root ::= "mercy" | "say \\\\"no\\\\""'
+    """
+    return "root ::= " + " | ".join(json.dumps(c, ensure_ascii=False) for c in choices)

@@ -1,0 +1,202 @@
+"""The chat-completions form: what is sent, and what a reply in it says.
+
+OpenAI, OpenRouter, vLLM, llama.cpp, Ollama and LM Studio all speak it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from equipoise.terms import (
+    AnswerMode,
+    Completion,
+    Fault,
+    Finish,
+    Message,
+    Reply,
+    Request,
+    Subject,
+    Usage,
+    canonical_json,
+)
+
+PATH = "/chat/completions"
+FIRST_TOKEN_ALTERNATIVES = 20
+FINISHES: dict[str, Finish] = {
+    "stop": "stop", "length": "length", "max_tokens": "length", "content_filter": "filter",
+}
+
+
+def encode(
+    subject: Subject, messages: Sequence[Message], mode: AnswerMode, choices: Sequence[str]
+) -> Request:
+    """The request whose body is the canonical JSON of a chat completion.
+
+    What `subject.settings` does not hold is not sent: the provider's default applies.
+    """
+    said: dict[str, Any] = {
+        "model": subject.model,
+        "messages": [{"role": m.role, "content": m.text} for m in messages],
+        **subject.settings,
+    }
+    if mode == "constrained":
+        said |= constraint(choices)
+    elif mode == "first-token":
+        said |= {"logprobs": True, "top_logprobs": FIRST_TOKEN_ALTERNATIVES, "max_tokens": 1}
+    return Request(subject, tuple(messages), mode, tuple(choices), canonical_json(said))
+
+
+def constraint(choices: Sequence[str]) -> dict[str, Any]:
+    """A JSON schema that lets a reply be one of the choices and nothing else."""
+    schema = {
+        "type": "object",
+        "properties": {"choice": {"type": "string", "enum": list(choices)}},
+        "required": ["choice"],
+        "additionalProperties": False,
+    }
+    named = {"name": "choice", "strict": True, "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+
+class _Alternative(msgspec.Struct):
+    token: str
+    logprob: float | None = None
+
+
+class _Token(msgspec.Struct):
+    top_logprobs: list[_Alternative] | None = None
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token] | None = None
+
+
+class _Part(msgspec.Struct):
+    text: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _Details(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    completion_tokens_details: _Details | None = None
+    cost: float | None = None
+
+
+class _Body(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    model: str | None = None
+    provider: str | None = None
+    system_fingerprint: str | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Body)
+
+
+def decode(reply: Reply) -> Completion | Fault:
+    """What a reply says, or which fault it is; raises nothing, whatever the bytes."""
+    if reply.status >= 300 or reply.status < 200:
+        return _status_fault(reply)
+    try:
+        body = _decoder.decode(reply.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        found = _with_surrogates(reply.body)
+        if found is None:
+            return Fault("malformed", f"not a chat completion: {error} ({shown(reply.body)})")
+        body = found
+    if body.error is not None:
+        return Fault("server error", f"status 200 with an error: {str(body.error)[:200]}",
+                     transient=_passing(str(body.error)))
+    if not body.choices:
+        return Fault("malformed", f"a completion without choices ({shown(reply.body)})")
+    return _completion(body, body.choices[0])
+
+
+def _completion(body: _Body, choice: _Choice) -> Completion:
+    said = choice.message
+    text = said.content if isinstance(said.content, str) else _joined(said.content)
+    finish: Finish = FINISHES.get(choice.finish_reason or "", "other")
+    if said.refusal:
+        text, finish = text or said.refusal, "filter"
+    return Completion(
+        text, finish,
+        said.reasoning_content or said.reasoning or "",
+        body.model or "", body.provider or "", body.system_fingerprint or "",
+        _usage(body.usage), _first_token(choice.logprobs),
+    )
+
+
+def _joined(parts: list[_Part] | None) -> str:
+    return "".join(part.text or "" for part in parts or ())
+
+
+def _usage(usage: _Usage | None) -> Usage:
+    if usage is None:
+        return Usage()
+    details = usage.completion_tokens_details
+    return Usage(usage.prompt_tokens, usage.completion_tokens,
+                 details.reasoning_tokens if details else None, usage.cost)
+
+
+def _first_token(logprobs: _Logprobs | None) -> tuple[tuple[str, float], ...]:
+    if logprobs is None or not logprobs.content:
+        return ()
+    alternatives = logprobs.content[0].top_logprobs or ()
+    return tuple((a.token, a.logprob) for a in alternatives if a.logprob is not None)
+
+
+def _with_surrogates(body: bytes) -> _Body | None:
+    """A body that escapes lone surrogates: valid JSON text, though no valid Unicode."""
+    try:
+        said = json.loads(body.decode("utf-8"))
+        found = msgspec.convert(said, _Body, strict=True)
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return None
+    return found
+
+
+def _status_fault(reply: Reply) -> Fault:
+    detail = f"status {reply.status}: {shown(reply.body)}"
+    if reply.status in (401, 403):
+        return Fault("auth", detail)
+    if reply.status == 402:
+        return Fault("over budget", detail)
+    if reply.status == 404:
+        return Fault("not found", detail)
+    if reply.status == 429:
+        return Fault("rate limited", detail, transient="insufficient_quota" not in detail)
+    if reply.status in (408, 409, 425) or reply.status >= 500:
+        return Fault("server error", detail, transient=reply.status not in (501, 505))
+    return Fault("rejected", detail)
+
+
+def _passing(error: str) -> bool:
+    return any(code in error for code in ("429", "500", "502", "503", "504", "529", "overloaded"))
+
+
+def shown(body: bytes, limit: int = 200) -> str:
+    """The beginning of a body, safe to print."""
+    text = body[:limit].decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else " " for c in text) + ("…" if len(body) > limit else "")

@@ -1,0 +1,1 @@
+"""Statistics as plain functions on numbers; nothing here knows what the numbers are about."""
