@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import resource
 import time
@@ -17,7 +18,8 @@ from datetime import timedelta
 
 Post = Callable[[bytes], Awaitable[tuple[int, object, bytes]]]
 
-WARM = 200
+SETTLE = 0.05
+"""pyreqwest's thread must be idle when the interpreter ends, or the process aborts."""
 PROMPT = (
     'Which of the two do you prefer, "word{0:05d}" or "other{0:05d}"? Answer with exactly one of '
     "the two words and nothing else: no punctuation, no explanation, no second choice."
@@ -50,18 +52,20 @@ async def with_pyreqwest(stack: AsyncExitStack, url: str) -> Post:
 
 async def with_aiohttp(stack: AsyncExitStack, url: str) -> Post:
     import aiohttp
+    from yarl import URL
 
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),
         auto_decompress=False,
         cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=120, sock_connect=10),
-        headers={"content-type": "application/json"},
+        timeout=aiohttp.ClientTimeout(total=120, connect=10),
+        headers={"content-type": "application/json", "accept-encoding": "identity"},
     )
     await stack.enter_async_context(session)
+    address = URL(url, encoded=True)
 
     async def post(body: bytes) -> tuple[int, object, bytes]:
-        async with session.post(url, data=body, allow_redirects=False) as response:
+        async with session.post(address, data=body, allow_redirects=False) as response:
             return response.status, response.raw_headers, await response.read()
 
     return post
@@ -70,17 +74,22 @@ async def with_aiohttp(stack: AsyncExitStack, url: str) -> Post:
 CLIENTS = {"pyreqwest": with_pyreqwest, "aiohttp": with_aiohttp}
 
 
-async def drain(post: Post, bodies: list[bytes], at_once: int) -> None:
-    """Posts every body, `at_once` at a time; any reply but a 200 ends the run."""
+async def drain(post: Post, bodies: list[bytes], at_once: int, ramp: float = 0.0) -> None:
+    """Posts every body, `at_once` at a time; any reply but a 200 ends the run.
+
+    The first posts are spread over `ramp` seconds: under latency, replies to one burst would
+    come back as one burst, for ever.
+    """
     queue = iter(bodies)
 
-    async def worker() -> None:
+    async def worker(number: int) -> None:
+        await asyncio.sleep(ramp * number / at_once)
         for body in queue:
             status, _, data = await post(body)
             if status != 200 or not data:
                 raise SystemExit(f"the mock answered {status}")
 
-    await asyncio.gather(*(worker() for _ in range(at_once)))
+    await asyncio.gather(*(worker(number) for number in range(at_once)))
 
 
 async def watch_lag(lags: list[float]) -> None:
@@ -96,17 +105,22 @@ def cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-async def measure(client: str, url: str, cells: int, at_once: int) -> dict[str, object]:
+async def measure(
+    client: str, url: str, cells: int, at_once: int, ramp: float
+) -> dict[str, object]:
     async with AsyncExitStack() as stack:
         post = await CLIENTS[client](stack, f"{url}/chat/completions")
-        await drain(post, [body_of(n) for n in range(WARM)], min(at_once, WARM))
+        await drain(post, [body_of(n) for n in range(at_once)], at_once)
         bodies = [body_of(n) for n in range(cells)]
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
         lags: list[float] = []
         watch = asyncio.create_task(watch_lag(lags))
         began, spent = time.perf_counter(), cpu()
-        await drain(post, bodies, at_once)
+        await drain(post, bodies, at_once, ramp)
         seconds, spent = time.perf_counter() - began, cpu() - spent
         watch.cancel()
+    await asyncio.sleep(SETTLE)
     lags.sort()
     return {
         "cells": cells,
@@ -123,10 +137,12 @@ def main() -> None:
     parser.add_argument("--url", required=True)
     parser.add_argument("--cells", type=int, default=20000)
     parser.add_argument("--at-once", type=int, default=64)
+    parser.add_argument("--ramp", type=float, default=0.0, help="seconds to spread the start over")
     args = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    print(json.dumps(asyncio.run(measure(args.client, args.url, args.cells, args.at_once))))
+    found = measure(args.client, args.url, args.cells, args.at_once, args.ramp)
+    print(json.dumps(asyncio.run(found)))
 
 
 if __name__ == "__main__":

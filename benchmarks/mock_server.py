@@ -2,11 +2,13 @@
 
 `python benchmarks/mock_server.py --port 0` prints its port on the first line and serves until
 it is stopped. The reply's word depends on the prompt alone: the alphabetically smaller of the
-words it quotes, in whatever order it quotes them.
+two it offers, in whatever order it offers them.
 
     POST */chat/completions   a completion, after --latency seconds
     GET  */models             the one model there is
     GET  /count               completions asked for so far
+    GET  /lap                 completions since the last lap, and the seconds between the first
+                              and the last of them
 """
 
 from __future__ import annotations
@@ -14,14 +16,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import json
 import re
 import resource
 import signal
 import socket
+import time
 from functools import lru_cache
 
-QUOTED = re.compile(r"""["'`“«「]([^"'`“”«»「」\n]{1,40})["'`”»」]""")
+WORD = r"""["“«]\s?([^"“”«»\n]+?)\s?["”»]"""
+PAIRS = [
+    re.compile(WORD + r"(?: or |, | et |和)" + WORD),
+    re.compile(r"(?:^|: )([^:?\n]+?) or ([^:?\n]+?)\?"),
+]
 LENGTH = b"content-length:"
 CHAT = b"/chat/completions"
 BACKLOG = 4096
@@ -43,9 +51,10 @@ COMPLETION = {
         "prompt_tokens": 42,
         "completion_tokens": 1,
         "total_tokens": 43,
-        "completion_tokens_details": {"reasoning_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
     },
-    "system_fingerprint": "fp_mock",
+    "system_fingerprint": "fp_0123456789",
 }
 MODELS = {"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "mock"}]}
 
@@ -54,10 +63,15 @@ MODELS = {"object": "list", "data": [{"id": "mock", "object": "model", "owned_by
 def pick(prompt: str) -> str:
     """The word a prompt is answered with.
 
-    >>> pick('Answer with one word: "tea" or "coffee"?'), pick("no word is quoted here")
-    ('coffee', 'yes')
+    >>> pick('Answer with one word: "tea" or "coffee"?'), pick("Which is it: tea or coffee?")
+    ('coffee', 'coffee')
+    >>> pick("Entre « thé » et « café », tu prends quoi ?"), pick("no pair is shown here")
+    ('café', 'yes')
     """
-    return min(QUOTED.findall(prompt), default="yes").strip()
+    for pair in PAIRS:
+        if found := pair.search(prompt):
+            return min(found.groups())
+    return "yes"
 
 
 def prompt_of(body: bytes) -> str:
@@ -85,6 +99,7 @@ class Mock:
     def __init__(self, latency: float) -> None:
         self.latency = latency
         self.count = 0
+        self.lap_count, self.lap_first, self.lap_last = 0, 0.0, 0.0
         text = json.dumps(COMPLETION, separators=(",", ":"))
         self._before, self._middle, self._after = (
             part.encode() for part in re.split(r"0{16}|WORD", text)
@@ -92,6 +107,10 @@ class Mock:
 
     def completion(self, body: bytes) -> bytes:
         self.count += 1
+        self.lap_last = time.perf_counter()
+        if not self.lap_count:
+            self.lap_first = self.lap_last
+        self.lap_count += 1
         word = json.dumps(pick(prompt_of(body)), ensure_ascii=False).encode()[1:-1]
         return http(b"%b%016x%b%b%b" % (
             self._before, self.count, self._middle, word, self._after
@@ -102,7 +121,14 @@ class Mock:
             return http(json.dumps(MODELS).encode())
         if path == b"/count":
             return http(b"%d" % self.count)
+        if path == b"/lap":
+            return http(json.dumps(self.lap()).encode())
         return http(b'{"error":{"message":"no such route"}}', "404 Not Found")
+
+    def lap(self) -> dict[str, float]:
+        count, seconds = self.lap_count, self.lap_last - self.lap_first
+        self.lap_count, self.lap_first, self.lap_last = 0, 0.0, 0.0
+        return {"count": count, "seconds": seconds}
 
 
 class Connection(asyncio.Protocol):
@@ -189,6 +215,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each reply")
     args = parser.parse_args()
     lift_open_files()
+    gc.disable()  # nothing here is cyclic for long, and a pause would be taken for latency
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve(args.port, args.latency))
 

@@ -12,11 +12,12 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from equipoise.ledger import Ledger, Recorded, Run
 from equipoise.providers import dialect
+from equipoise.providers.retry_after import retry_after
 from equipoise.terms import (
     AnswerMode,
     Ask,
@@ -99,6 +100,7 @@ class Desk:
         self.outcomes: Counter[str] = Counter()
         self.stopped: Misuse | None = None
         self.to_ask = 0
+        self.began_asking: Callable[[], None] = lambda: None
         self._stop = asyncio.Event()
         self._cool_until = 0.0
         self._failing = 0
@@ -125,6 +127,13 @@ class Desk:
         finally:
             coroutine.close()
         raise TypeError(f"{trial.instrument} awaits something other than ask")
+
+    def spent(self, cost: Callable[[Reply], float]) -> float:
+        """What is on record for this run cost, by the newest attempt of each call."""
+        return sum(
+            cost(self._ledger.reply(past))
+            for past in self._record.values() if past.kind == "reply"
+        )
 
     async def until_stopped(self) -> None:
         await self._stop.wait()
@@ -185,15 +194,17 @@ class Desk:
     ) -> Completion | Nonresponse:
         """Try until there is a completion, a fault that will not pass, or no patience left."""
         before = past.attempt if past else 0
+        fault = Fault("unreachable", "no try was made")
         for tries in range(1, self._patience.attempts + 1):
             await self._cooled()
             if self._stop.is_set():
                 return Nonresponse("not asked", "the run was stopped")
             outcome = await self._guard(self._recorded(key, stage, before + tries))(request)
-            fault = self._faulted(outcome, request)
-            if not isinstance(fault, Fault):
+            found = self._faulted(outcome, request)
+            if isinstance(found, Completion):
                 self._failing = 0
-                return fault
+                return found
+            fault = found
             self.outcomes[fault.kind] += 1
             self._consider(fault)
             if not fault.transient or tries == self._patience.attempts:
@@ -222,7 +233,10 @@ class Desk:
     def _faulted(self, outcome: Reply | Fault, request: Request) -> Completion | Fault:
         if isinstance(outcome, Fault):
             return outcome
-        return dialect(request.subject.dialect).decode(outcome)
+        found = dialect(request.subject.dialect).decode(outcome)
+        if isinstance(found, Fault) and outcome.status >= 400:
+            return replace(found, retry_after=retry_after(outcome))
+        return found
 
     def _consider(self, fault: Fault) -> None:
         """Cool down after a rate limit; stop the run for what more calls cannot mend."""
@@ -306,6 +320,7 @@ async def administer(
         except NotOnRecord:
             missing.append(place)
     desk.to_ask = len(missing)
+    desk.began_asking()
     if missing:
         await _taken(missing, take, min(at_once, len(missing)), desk)
     for place in missing:

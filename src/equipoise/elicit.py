@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeVar
 
 from equipoise.stimuli import render
 from equipoise.terms import (
-    AnswerMode,
     Ask,
     Message,
     Nonresponse,
@@ -48,19 +47,3 @@ async def elicit(
     conversation += assistant(completion.text), user(render(correct, problems=problem.detail))
     again = await ask(f"{stage}/corrected", conversation, by=by)
     return Reading(again, NO_REPLY) if isinstance(again, Nonresponse) else read(again)
-
-
-async def choose(
-    ask: Ask,
-    stage: str,
-    messages: Iterable[Message],
-    readers: dict[str, Reader[str]],
-    *,
-    mode: AnswerMode,
-    choices: Sequence[str],
-) -> dict[str, Reading[str]]:
-    """Put a forced choice once and return what each reader, by name, makes of the one reply."""
-    completion = await ask(stage, messages, mode=mode, choices=choices)
-    if isinstance(completion, Nonresponse):
-        return {name: Reading(completion, NO_REPLY) for name in readers}
-    return {name: read(completion) for name, read in readers.items()}

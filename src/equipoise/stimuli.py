@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -31,15 +31,15 @@ class Stimuli:
         return self.files[name]
 
 
-def load(folder: Path, *, beneath: Path | None = None) -> Stimuli:
-    """Every TOML and CSV file in `folder`; files it does not have come from `beneath`.
+def load(folder: Path, *, beneath: Path | None = None, only: Sequence[str] = ()) -> Stimuli:
+    """Every TOML and CSV file in `folder`; of those named in `only`, what it lacks is `beneath`'s.
 
     Raises Misuse naming the file and the line that cannot be read.
     """
     if not folder.is_dir():
         raise Misuse(f"There is no folder {folder}. Name a folder that holds the stimuli.")
     found = _texts(beneath) if beneath else {}
-    return parse(found | _texts(folder))
+    return parse({name: found[name] for name in only} | _texts(folder))
 
 
 def parse(texts: Mapping[str, str]) -> Stimuli:
@@ -75,14 +75,16 @@ def _csv(name: str, text: str) -> list[dict[str, str]]:
     try:
         for row in reader:
             if None in row or None in row.values():
+                columns = reader.fieldnames or ()
+                found = sum(v is not None for v in row.values())
                 raise Misuse(
-                    f"{name}, line {reader.line_num}: found {sum(v is not None for v in row.values())}"
-                    f" fields or more, wanted {len(reader.fieldnames or ())}"
-                    f" ({', '.join(reader.fieldnames or ())}). A comma inside a field needs quotes."
+                    f"{name}, line {reader.line_num}: found {found} fields"
+                    f"{' or more' if None in row else ''}, wanted {len(columns)}"
+                    f" ({', '.join(columns)}). A comma inside a field needs quotes."
                 )
             rows.append({k: v.strip() for k, v in row.items()} | {"line": str(reader.line_num)})
     except csv.Error as error:
-        raise Misuse(f"{name}, line {reader.line_num}: not CSV ({error}).") from error
+        raise Misuse(f"{name}, line {reader.line_num + 1}: not CSV ({error}).") from error
     return rows
 
 
@@ -103,9 +105,9 @@ def render(template: str, **values: str) -> str:
 
     >>> render("$first or $second?", first="vodka", second="whiskey")
     'vodka or whiskey?'
-    >>> render("$first or $second?", first="vodka", third="gin")
+    >>> render("$first, $second?", first="vodka", third="gin")
     Traceback (most recent call last):
-    equipoise.terms.Misuse: The prompt '$first or $second?' does not fit: missing second; spare third.
+    equipoise.terms.Misuse: The prompt '$first, $second?' does not fit: missing second; spare third.
     """
     pieces, wanted = _pieces(template)
     if wanted != values.keys():

@@ -72,6 +72,12 @@ class Ledger:
                 " `equipoise run`.", 2
             )
         with _said_plainly(path):
+            if not (path.exists() and path.stat().st_size) and chain.published(path):
+                raise Misuse(
+                    f"The ledger {path} is gone or empty, but its published head"
+                    f" {chain.head_file(path).name} is not. Put back the copy that matches the"
+                    " head, or move the head away to begin anew.", 5
+                )
             journal = None
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
+from zstandard import ZstdError
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
@@ -104,7 +105,7 @@ def _request_faults(db: apsw.Connection) -> Iterator[str]:
 def _restored(codec: words.Codec, body: bytes, dictionary: int) -> bytes | None:
     try:
         return codec.restore(body, dictionary)
-    except (KeyError, ValueError, words.zstandard.ZstdError):
+    except (KeyError, ValueError, ZstdError):
         return None
 
 

@@ -64,7 +64,7 @@ def train(samples: Iterable[bytes]) -> bytes:
     >>> train([b"a", b"b"])
     b''
     """
-    found = list(samples)
+    found: list[bytes | bytearray | memoryview[int]] = list(samples)
     try:
         return zstandard.train_dictionary(DICTIONARY_BYTES, found, level=3).as_bytes()
     except (zstandard.ZstdError, ValueError):

@@ -12,6 +12,7 @@ DECORATION = " \t\r\n\v\f\0.,!:;\"'`*_$()[]{}<>#-—。、"
 QUOTES = dict.fromkeys("“”„‟«»「」『』《》〈〉＂〝〞", '"') | dict.fromkeys("‘’‚‛‹›ʼ´＇", "'")
 DASHES = dict.fromkeys("–—―−─⸺", "—")
 ARROWS = dict.fromkeys("→⇒➜➔➡⟶", ":")
+BRACKETS = dict.fromkeys("【〔［", "[") | dict.fromkeys("】〕］", "]")
 CROSSES = dict.fromkeys("❌✗✘✖❎🚫⛔👎", " not ")
 LIGATURES = {"œ": "oe", "Œ": "oe", "æ": "ae", "Æ": "ae"}
 SIMPLIFIED = dict(
@@ -21,9 +22,9 @@ SIMPLIFIED = dict(
         strict=True,
     )
 )
-SPECIAL = QUOTES | DASHES | ARROWS | CROSSES | LIGATURES | SIMPLIFIED
+SPECIAL = QUOTES | DASHES | ARROWS | BRACKETS | CROSSES | LIGATURES | SIMPLIFIED
 
-ASCII_FOLD = {c: " " for c in (*range(32), 127)} | {10: "\n", 13: "\n"}
+ASCII_FOLD = dict.fromkeys((*range(32), 127), " ") | {10: "\n", 13: "\n"}
 ASCII_FOLD |= {c: chr(c + 32) for c in range(65, 91)}
 
 

@@ -16,15 +16,22 @@ LETTER = rf"[^\W_{CJK}]"
 
 LABEL_WORDS = "option|choice|letter|label|lettre|choix|选项|选择|方案|答案|answer|reponse|statement"
 NOT_OPTIONS = frozenset(
-    "plan vitamin vitamine hepatitis grade type class group team section appendix exhibit serie "
-    "series level note page figure table chapter phase drive".split()
+    (
+        "plan vitamin vitamine hepatitis grade type class group team section appendix exhibit "
+        "serie series level note page figure table chapter phase drive"
+    ).split()
 )
 PICK_WORDS = frozenset(
-    "pick choose select prefer with for say is answer choisis prefere prends dis est pour".split()
+    (
+
+        "pick choose select prefer with for say is answer choisis prefere prends dis est pour"
+    ).split()
 )
 AFTER_LETTER = frozenset(
-    "is has was because since and or over not rather instead would wins it seems feels but as vs "
-    "versus et ou est car plutot pas parce puisque however although though while more than".split()
+    (
+        "is has was because since and or over not rather instead would wins it seems feels but as "
+        "vs versus et ou est car plutot pas parce puisque however although though while more than"
+    ).split()
 )
 NEAR_SINGLE = frozenset("选择是要喜爱欢挑取为对的和与或比跟我只更好吧呢啊了因不而也都")
 OPENS, SHUTS = '([{*_`$"\'<', ')]}*_`$"\'>'

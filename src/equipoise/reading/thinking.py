@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 TAG = re.compile(
     r"<(/?)(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|seed:think)>"
-    r"|(?:<\|start\|>\w{0,20})?<\|channel\|>(?P<channel>analysis|commentary|final)(?:<\|message\|>)?"
+    r"|(?:<\|start\|>\w{0,20})?<\|channel\|>(?P<channel>analysis|commentary|"
+    r"final)(?:<\|message\|>)?"
     r"|<\|(?:end|return)\|>|\[(?P<slash>/?)THINK\]|(?P<open>◁think▷)|(?P<shut>◁/think▷)",
     re.IGNORECASE,
 )

@@ -79,7 +79,7 @@ def factors(suite: Suite, answers: Sequence[AnswerMode]) -> dict[str, tuple[str,
 def _design(
     suite: Suite, answers: Sequence[AnswerMode], draws: int, subject: Subject
 ) -> list[Trial]:
-    """Trials of one framing follow each other, so that an engine can keep the prompt's beginning."""
+    """Trials of one framing follow each other: an engine can keep the prompt's beginning."""
     trials = cross(NAME, subject, suite.pairs, factors(suite, answers), draws)
     return grouped(trials, "answer", "framing")
 

@@ -1,0 +1,3 @@
+from equipoise.cli import main
+
+main()

@@ -1,0 +1,42 @@
+"""The command line: `equipoise --help` lists what it does."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from equipoise.terms import Misuse
+
+INTERNAL, INTERRUPTED = 1, 130
+
+
+def main() -> None:
+    """Run a command; whatever goes wrong ends in a sentence on stderr and an exit code."""
+    from equipoise.cli.app import app
+
+    # A run holds many live values and makes little rubbish: with the usual thresholds the
+    # collector stops the loop for 100 ms and more at a thousand calls in flight.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        app()
+    except Misuse as error:
+        _end(str(error), error.code)
+    except KeyboardInterrupt:
+        _end("Stopped.", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("EQUIPOISE_DEBUG"):
+            raise
+        _end(
+            f"This is a fault of equipoise, not yours: {type(error).__name__}: {error}."
+            " What is on record is safe. Set EQUIPOISE_DEBUG=1 to see where it happened.", INTERNAL
+        )
+
+
+def _end(sentence: str, code: int) -> None:
+    print(f"equipoise: {sentence}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,247 @@
+"""The acts behind `verify`, `replay-check`, `selftest` and `try-reader`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from equipoise.administer import Desk, administer
+from equipoise.cli.planning import confirm
+from equipoise.cli.results import rate_values
+from equipoise.cli.running import Terms, read_run, recorded_study
+from equipoise.cli.screen import emit, emit_json, printable, say, table
+from equipoise.cli.studies import register_fingerprint, study
+from equipoise.cli.subjects import TRAITS, reached
+from equipoise.instruments.fingerprint.measures import Fingerprint
+from equipoise.instruments.fingerprint.suite import suite
+from equipoise.ledger import Head, Ledger, verify
+from equipoise.providers import planted
+from equipoise.reading import READERS
+from equipoise.registration import Registration
+from equipoise.report.words import share
+from equipoise.stats.wilson import Rate, rate
+from equipoise.terms import Completion, Misuse, Nonresponse, Observation, Subject
+
+DIFFERENT, INTEGRITY = 10, 5
+
+
+def verify_ledger(path: Path, known: str | None, as_json: bool) -> None:
+    """Print what was checked; raises Misuse (exit 10) naming what does not hold."""
+    found = verify(path, _head(known))
+    if as_json:
+        emit_json({"rows": found.rows, "requests": found.requests, "unsettled": found.unsettled,
+                   "erased": found.erased, "head": str(found.head),
+                   "published": str(found.published) if found.published else None,
+                   "faults": list(found.faults)})
+    else:
+        emit(f"{found.rows:,} entries and {found.requests:,} requests derived again"
+             f" · {found.unsettled:,} intents without an outcome · {found.erased:,} erased\n"
+             f"head {found.head}")
+        if found.published is None:
+            emit("No published head was found: that the end was cut off could not be seen.")
+        for fault in found.faults[:20]:
+            emit(f"- {fault}")
+    if found.faults:
+        raise Misuse(f"{len(found.faults):,} things in {path} do not hold. Put back a copy that"
+                     " verifies.", DIFFERENT)
+    if not as_json:
+        emit("Everything holds.")
+
+
+def _head(known: str | None) -> Head | None:
+    if known is None:
+        return None
+    rows, _, link = known.partition(":")
+    if not rows.isdigit() or len(link) != 64:
+        raise Misuse(f"The head {known!r} is not ROWS:LINK, as a run prints it.")
+    return Head(int(rows), link)
+
+
+def replay(
+    path: Path, name: str, sample: int, seed: int, max_calls: int | None, yes: bool, as_json: bool
+) -> None:
+    """Ask a sample of a run's cells again, as a run of its own, and compare.
+
+    Raises Misuse (exit 10) when any reading differs.
+    """
+    ledger = Ledger.open(path)
+    try:
+        run, laid_out, before = _answered_run(ledger, name)
+        chosen = random.Random(seed).sample(before, min(sample, len(before)))
+        registration, again = _replay_registration(ledger, name, laid_out.registration,
+                                                   len(chosen))
+        stimuli = recorded_stimuli(ledger, registration)
+        confirm((registration, stimuli), Terms(max_calls=max_calls), yes)
+        with ledger.administering(again):
+            new = ledger.register(again, registration.as_json(), stimuli.texts)
+            after = asyncio.run(_asked_again(ledger, new, laid_out, chosen, stimuli))
+    finally:
+        ledger.close()
+    reader = registration.primary.rpartition(" ")[2]
+    readings = _equal(chosen, after, lambda o: o.value.readings[reader].value)
+    texts = _equal(chosen, after, lambda o: o.value.text)
+    _show_replay(name, again, readings, texts, as_json)
+
+
+def _answered_run(ledger: Ledger, name: str) -> tuple[Any, Any, list[Observation[Any]]]:
+    run = ledger.run(name)
+    if run is None:
+        read_run(ledger, name)
+    assert run is not None
+    laid_out = recorded_study(ledger, run)
+    found = asyncio.run(administer(laid_out.instrument, laid_out.trials, Desk(ledger, run)))
+    answered = [o for o in found.observations if o.value.text]
+    if not answered:
+        raise Misuse(f"The run {name!r} has no replies to ask again.")
+    return run, laid_out, answered
+
+
+def recorded_stimuli(ledger: Ledger, registration: Registration) -> Any:
+    from equipoise.stimuli import parse
+
+    return parse(ledger.stimuli(registration.stamp))
+
+
+def _replay_registration(
+    ledger: Ledger, name: str, registration: Registration, cells: int
+) -> tuple[Registration, str]:
+    number = 1 + sum(run.name.startswith(f"{name}-again-") for run in ledger.runs())
+    return replace(registration, cells=cells), f"{name}-again-{number}"
+
+
+async def _asked_again(
+    ledger: Ledger, run: Any, laid_out: Any, chosen: list[Observation[Any]], stimuli: Any
+) -> list[Observation[Any]]:
+    registration = laid_out.registration
+    subjects = [Subject(**s) for s in registration.subjects]
+    async with reached(subjects, suite(stimuli, registration.suite)) as provider:
+        found = await administer(laid_out.instrument, [o.trial for o in chosen],
+                                 Desk(ledger, run, provider), at_once=1)
+    return found.observations
+
+
+def _equal(before: list[Any], after: list[Any], part: Any) -> Rate:
+    same = sum(part(b) == part(a) for b, a in zip(before, after, strict=True))
+    return rate(same, len(before))
+
+
+def _show_replay(name: str, again: str, readings: Rate, texts: Rate, as_json: bool) -> None:
+    if as_json:
+        emit_json({"run": name, "again": again, "readings_equal": rate_values(readings),
+                   "texts_equal": rate_values(texts)})
+    else:
+        emit(f"Readings equal  {share(readings)}\nTexts equal     {share(texts)}")
+    say(f"Asked again as the run {again}.")
+    if readings.count < readings.n:
+        raise Misuse(f"{readings.n - readings.count} of {readings.n} readings differ.", DIFFERENT)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an instrument must find in a planted subject."""
+
+    trait: str
+    found: str
+    holds: bool
+
+
+def selftest(instrument: str, suite_name: str, as_json: bool) -> None:
+    """Run every planted subject through the whole pipeline and check what was found."""
+    subjects = [planted.subject(trait) for trait in TRAITS]
+    registration, stimuli = register_fingerprint(suite_name, subjects, ["free"])
+    found = asyncio.run(_planted(registration, stimuli))
+    checks = [expected for f in found if f.reader == "stated_choice" for expected in expect(f)]
+    if as_json:
+        emit_json({"suite": suite_name, "checks": [vars(check) for check in checks]})
+    else:
+        emit(table(["planted", "found", "as it should"],
+                   [[c.trait, c.found, "yes" if c.holds else "NO"] for c in checks]))
+    if not all(check.holds for check in checks):
+        raise Misuse("The instrument does not find what was planted.", DIFFERENT)
+
+
+async def _planted(registration: Registration, stimuli: Any) -> tuple[Fingerprint, ...]:
+    import tempfile
+
+    laid_out = study(registration, stimuli)
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger.open(Path(folder) / "ledger.db")
+        try:
+            run = ledger.register("selftest", registration.as_json(), stimuli.texts)
+            subjects = [Subject(**s) for s in registration.subjects]
+            async with reached(subjects, suite(stimuli, registration.suite)) as provider:
+                found = await administer(laid_out.instrument, laid_out.trials,
+                                         Desk(ledger, run, provider), at_once=64)
+        finally:
+            ledger.close()
+    fingerprints: tuple[Fingerprint, ...] = laid_out.instrument.analyse(
+        found.observations).fingerprints
+    return fingerprints
+
+
+def expect(f: Fingerprint) -> Iterator[Expected]:
+    """What must be found in each planted subject, and not mistaken for another trait."""
+    n, commits, causes = len(f.slots), f.commits.count, f.causes
+    said = ", ".join([f"{commits} of {n} committed", *(f"{k} {c}" for c, k in causes.items())])
+    wanted = {
+        "holds": commits == n,
+        "follows-position": commits == 0 and causes == {"position": n},
+        "changes-with-language": commits == 0 and causes == {"dissent": n}
+        and f.languages["en–fr"].count == 0 and f.languages["fr–zh"].count == n,
+        "refuses-topic": 0 < causes.get("refused", 0) == n - commits,
+        "flips-coins": commits <= 3 and causes.get("dissent", 0) >= 0.9 * (n - commits),
+        "dissents-once": commits == 0 and causes == {"dissent": n},
+    }[f.subject]
+    yield Expected(f.subject, said, wanted and f.cells.n - f.cells.count == f.lost.get(
+        "refused", 0))
+
+
+def try_reader(name: str, file: Path) -> None:
+    """Print one reading a line, with its rule, for replies in a JSON Lines file."""
+    if name not in READERS:
+        raise Misuse(f"No reader {name!r}: there are {', '.join(READERS)}.")
+    for number, line in enumerate(_lines(file), 1):
+        if not line.strip():
+            continue
+        said, reader = _line(name, number, line)
+        reading = reader(Completion(said["reply"], said.get("finish", "stop")))
+        value = reading.value
+        read: Any = ({"nonresponse": value.kind, "detail": value.detail}
+                     if isinstance(value, Nonresponse) else {"reading": value})
+        emit(json.dumps({"line": number, **read, "rule": reading.rule,
+                         "span": list(reading.span)}, ensure_ascii=True))
+
+
+def _lines(file: Path) -> Iterator[str]:
+    if str(file) == "-":
+        yield from sys.stdin
+        return
+    try:
+        with file.open(encoding="utf-8") as lines:
+            yield from lines
+    except OSError as error:
+        raise Misuse(f"{file} cannot be read ({error.strerror}).") from error
+    except UnicodeDecodeError as error:
+        raise Misuse(f"{file} is not UTF-8 ({error.reason}). Save it as UTF-8.") from error
+
+
+def _line(name: str, number: int, line: str) -> tuple[Mapping[str, Any], Any]:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Misuse(f"Line {number} is not JSON ({error}): {printable(line.strip(), 60)}"
+                     ) from error
+    if not isinstance(said, dict) or not isinstance(said.get("reply"), str):
+        raise Misuse(f"Line {number} has no text under \"reply\". Wanted"
+                     ' {"reply": "…", "options": {"A": "mercy", "B": "punishment"}}.')
+    try:
+        return said, READERS[name](said)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Misuse(f"Line {number} does not say what {name} needs ({error}). Wanted \"options\","
+                     ' "scale" or "contract" beside "reply".') from error

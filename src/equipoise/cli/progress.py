@@ -1,0 +1,90 @@
+"""One line that says how far a run is: done, rate, time left, losses by kind, cost."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from equipoise.cli.screen import coloured
+from equipoise.terms import Nonresponse, Observation
+
+ETA_AFTER = 20
+LIVE_EVERY, LINES_EVERY = 0.25, 10.0
+
+
+class Progress:
+    """Counts observations and shows the line on stderr: live on a terminal, else now and then."""
+
+    def __init__(
+        self,
+        planned: int,
+        reader: str,
+        *,
+        quiet: bool = False,
+        cost: Callable[[], float | None] = lambda: None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._planned, self._reader, self._quiet = planned, reader, quiet
+        self._cost, self._now = cost, now
+        self._live = coloured(sys.stderr)
+        self._every = LIVE_EVERY if self._live else LINES_EVERY
+        self._begun = self._shown = now()
+        self.done = self.on_record = 0
+        self.losses: Counter[str] = Counter()
+
+    def began_asking(self) -> None:
+        """What came until now was on record: the rate counts from here."""
+        self.on_record, self._begun = self.done, self._now()
+
+    def saw(self, observation: Observation[Any]) -> None:
+        self.done += 1
+        value = observation.value.readings[self._reader].value
+        if isinstance(value, Nonresponse):
+            self.losses[value.kind] += 1
+        if not self._quiet and self._now() - self._shown >= self._every:
+            self._show()
+
+    @property
+    def seconds(self) -> float:
+        """Since the first question was asked."""
+        return self._now() - self._begun
+
+    def line(self) -> str:
+        """The line as it stands."""
+        asked, seconds = self.done - self.on_record, self._now() - self._begun
+        parts = [f"{self.done:,}/{self._planned:,} cells"]
+        if asked and seconds > 0:
+            parts.append(f"{asked / seconds:,.1f} cells/s")
+            if asked >= ETA_AFTER:
+                parts.append(f"{clock((self._planned - self.done) * seconds / asked)} left")
+        lost = ", ".join(f"{n:,} {kind}" for kind, n in self.losses.most_common())
+        parts.append(f"lost: {lost}" if lost else "nothing lost")
+        if (cost := self._cost()) is not None:
+            parts.append(f"${cost:.4f}")
+        return " · ".join(parts)
+
+    def finish(self) -> None:
+        """Show the last state and leave the line."""
+        if not self._quiet:
+            self._show()
+            if self._live:
+                print(file=sys.stderr, flush=True)
+
+    def _show(self) -> None:
+        self._shown = self._now()
+        begin, end = ("\r\x1b[2K", "") if self._live else ("", "\n")
+        print(begin + self.line(), end=end, file=sys.stderr, flush=True)
+
+
+def clock(seconds: float) -> str:
+    """A time in hours, minutes and seconds.
+
+    >>> clock(75), clock(3700)
+    ('1:15', '1:01:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

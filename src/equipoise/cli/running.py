@@ -1,0 +1,165 @@
+"""The acts behind `run`, `read` and `replay-check`: a registered run administered or read."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from equipoise.administer import Administration, Desk, Patience, administer
+from equipoise.cli.progress import Progress
+from equipoise.cli.screen import say
+from equipoise.cli.studies import Study, study
+from equipoise.cli.subjects import reached
+from equipoise.instruments.fingerprint.suite import suite
+from equipoise.ledger import Head, Ledger, Run
+from equipoise.providers import dialect
+from equipoise.providers.limits import Budget, Price, Wrap, budgeted, paced
+from equipoise.registration import Registration
+from equipoise.stimuli import Stimuli, parse
+from equipoise.terms import Completion, Misuse, Reply, Subject, Usage
+
+AT_ONCE = {"llamacpp": 2}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On what terms a run may ask."""
+
+    at_once: int | None = None
+    max_usd: float | None = None
+    max_calls: int | None = None
+    per_minute: float | None = None
+    price: Price | None = None
+    attempts: int = Patience.attempts
+    retry_unknown: bool = False
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a session of a run ended."""
+
+    run: Run
+    study: Study
+    administration: Administration[Any]
+    calls: int
+    on_record: int
+    seconds: float
+    spent_usd: float | None
+    head: Head
+
+
+def read_run(ledger: Ledger, name: str) -> tuple[Run, Study, Administration[Any]]:
+    """Read a recorded run again, with no provider; raises Misuse for a run not on record."""
+    run = ledger.run(name)
+    if run is None:
+        known = ", ".join(r.name for r in ledger.runs()) or "none"
+        raise Misuse(f"No run {name!r} in {ledger.path}. On record: {known}.")
+    laid_out = recorded_study(ledger, run)
+    desk = Desk(ledger, run)
+    found = asyncio.run(administer(laid_out.instrument, laid_out.trials, desk))
+    return run, laid_out, found
+
+
+def recorded_study(ledger: Ledger, run: Run) -> Study:
+    """A run's study from its registration and the stimuli it was shown."""
+    registration = Registration.from_json(run.registration)
+    return study(registration, parse(ledger.stimuli(registration.stamp)))
+
+
+def run_registered(
+    path: Path, registration: Registration, stimuli: Stimuli, name: str, terms: Terms
+) -> Ended:
+    """Register a run if it is new, then administer it as far as the ledger does not hold it."""
+    laid_out = study(registration, stimuli)
+    ledger = Ledger.open(path)
+    try:
+        with ledger.administering(name):
+            run = ledger.register(name, registration.as_json(), stimuli.texts)
+            return asyncio.run(_administered(ledger, run, laid_out, stimuli, terms))
+    finally:
+        ledger.close()
+
+
+async def _administered(
+    ledger: Ledger, run: Run, laid_out: Study, stimuli: Stimuli, terms: Terms
+) -> Ended:
+    registration = laid_out.registration
+    subjects = [Subject(**s) for s in registration.subjects]
+    at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)
+    budget = Budget(max_usd=terms.max_usd, max_calls=terms.max_calls)
+    progress = Progress(
+        len(laid_out.trials), registration.primary.rpartition(" ")[2], quiet=terms.quiet,
+        cost=lambda: budget.spent_usd if terms.price else None,
+    )
+    async with reached(subjects, suite(stimuli, registration.suite)) as provider:
+        desk = Desk(
+            ledger, run, provider, guard=_guard(terms, budget), retry_unknown=terms.retry_unknown,
+            patience=Patience(terms.attempts),
+        )
+        if terms.max_usd is not None and terms.price:
+            price = terms.price
+            budget.spent_usd = desk.spent(lambda reply: price.cost(_usage(reply)) or 0.0)
+        desk.began_asking = progress.began_asking
+        with _interruptible(desk):
+            found = await administer(
+                laid_out.instrument, laid_out.trials, desk, at_once=at_once,
+                halting=laid_out.halting, watch=progress.saw,
+            )
+    progress.finish()
+    calls = desk.outcomes["calls"]
+    return Ended(run, laid_out, found, calls, progress.on_record, progress.seconds,
+                 budget.spent_usd if terms.price else None, ledger.journal.head())
+
+
+def _guard(terms: Terms, budget: Budget) -> Wrap:
+    """The limits a run is under, as one wrapper: the pace outside, the budget inside."""
+    wraps: list[Wrap] = []
+    if terms.max_usd is not None or terms.max_calls is not None or terms.price:
+        wraps.append(budgeted(budget, terms.price, _usage))
+    if terms.per_minute:
+        wraps.append(paced(terms.per_minute))
+
+    def wrap(provider: Any) -> Any:
+        for one in wraps:
+            provider = one(provider)
+        return provider
+
+    return wrap
+
+
+def _usage(reply: Reply) -> Usage:
+    found = dialect("openai").decode(reply)
+    return found.usage if isinstance(found, Completion) else Usage()
+
+
+@contextmanager
+def _interruptible(desk: Desk) -> Iterator[None]:
+    """Ctrl-C once: send nothing more and keep what is in flight. Twice: end now."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    codes = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+    def interrupt(number: signal.Signals) -> None:
+        if desk.stopped is not None and task is not None:
+            task.cancel()
+            return
+        say("\nStopping: nothing more is sent; waiting for the calls in flight."
+            " Interrupt again to end at once.")
+        desk.stop(Misuse("Stopped. Everything that came back is on record.", codes[number]))
+
+    for number in codes:
+        loop.add_signal_handler(number, interrupt, number)
+    try:
+        yield
+    finally:
+        for number in codes:
+            loop.remove_signal_handler(number)
+
+
+Watch = Callable[[str], None]

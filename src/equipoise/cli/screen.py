@@ -1,0 +1,72 @@
+"""What a person sees: results on stdout, messages on stderr, no control bytes from a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+
+def say(message: str) -> None:
+    """A message, for a person, on stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def emit(result: str) -> None:
+    """A result on stdout."""
+    print(result.encode("utf-8", "backslashreplace").decode(), flush=True)
+
+
+def emit_json(result: dict[str, Any]) -> None:
+    """A result as one JSON object; the schema only ever gains fields."""
+    print(json.dumps({"schema_version": SCHEMA_VERSION, **result}), flush=True)
+
+
+def printable(text: str, limit: int = 200) -> str:
+    """A model's words, safe on a terminal: control, format and lone-surrogate characters shown.
+
+    >>> printable("a\\x1b[31mb")
+    'a\\\\x1b[31mb'
+    """
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def coloured(stream: Any) -> bool:
+    """Whether this stream takes colour and movement: NO_COLOR wins, then FORCE_COLOR."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+
+
+def width(text: str) -> int:
+    """Columns a text takes on a terminal: Chinese characters take two."""
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Columns that line up: the first left, the others right.
+
+    >>> print(table(["", "n"], [["cats", "3"], ["dogs", "12"]]))
+          n
+    cats  3
+    dogs 12
+    """
+    lines = [list(header), *map(list, rows)]
+    sizes = [max(width(cell) for cell in column) for column in zip(*lines, strict=True)]
+    drawn = []
+    for line in lines:
+        cells = [
+            cell + " " * (size - width(cell)) if place == 0 else " " * (size - width(cell)) + cell
+            for place, (cell, size) in enumerate(zip(line, sizes, strict=True))
+        ]
+        drawn.append(" ".join(cells).rstrip())
+    return "\n".join(drawn)

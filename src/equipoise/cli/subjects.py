@@ -1,0 +1,137 @@
+"""Subjects as named on the command line, and the providers that reach them.
+
+    local:smollm2-135m                 a model in the catalogue, run in this process
+    local:/path/to/model.gguf          any GGUF file
+    openai:MODEL@https://host/v1       any server that speaks chat completions
+    planted:follows-position           a computed subject with one known trait
+
+Settings follow as a query: `local:smollm2-135m?max_tokens=32&seed=7`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from equipoise.instruments.fingerprint import planted as traits
+from equipoise.instruments.fingerprint.suite import Suite
+from equipoise.providers import planted
+from equipoise.providers.engine import Engine, serve
+from equipoise.providers.weights import Weights, is_path, locate
+from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Subject
+
+LOCAL = "local"
+OPENAI = "https://api.openai.com/v1"
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "local": {"temperature": 0, "max_tokens": 48, "seed": 0},
+    "openai": {"temperature": 0, "max_tokens": 256},
+    "planted": {},
+}
+ROUTES = tuple(DEFAULTS)
+TRAITS = ("holds", "follows-position", "changes-with-language", "refuses-topic", "flips-coins",
+          "dissents-once")
+PROVIDER_DEFAULT = "provider-default"
+
+
+def subject(spec: str) -> Subject:
+    """The subject a short form names; opens no connection.
+
+    Raises Misuse that says what was wanted.
+    """
+    route, colon, rest = spec.partition(":")
+    name, _, query = rest.partition("?")
+    if not colon or not name or route not in ROUTES:
+        raise Misuse(
+            f"No subject {spec!r}: wanted local:MODEL, openai:MODEL@BASE_URL or planted:TRAIT,"
+            " with settings as ?max_tokens=32."
+        )
+    settings = _settings(route, query)
+    if route == "local":
+        weights = locate(name)
+        return _local(weights, weights.path.as_uri() if is_path(name) else LOCAL, settings)
+    if route == "openai":
+        return _openai(name, settings)
+    if name not in TRAITS:
+        near = get_close_matches(name, TRAITS, 1)
+        raise Misuse(
+            f"No planted trait {name!r}."
+            + (f" Did you mean {near[0]!r}?" if near else "") + f" There are: {', '.join(TRAITS)}."
+        )
+    return planted.subject(name, **settings)
+
+
+def _settings(route: str, query: str) -> dict[str, Any]:
+    """The route's defaults with the query's own; `provider-default` leaves a setting out."""
+    settings: dict[str, Any] = dict(DEFAULTS[route])
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        try:
+            settings[name] = json.loads(text)
+        except ValueError:
+            settings[name] = text
+    return {name: value for name, value in settings.items() if value != PROVIDER_DEFAULT}
+
+
+def _local(weights: Weights, base_url: str, settings: dict[str, Any]) -> Subject:
+    engine = Engine(**{name: settings.pop(name) for name in list(settings)
+                       if name in Engine.__dataclass_fields__})
+    return Subject(weights.name, weights.name, weights.family, "llamacpp",
+                   base_url, settings,
+                   {"weights": weights.sha256, **engine.as_json()})
+
+
+def _openai(name: str, settings: dict[str, Any]) -> Subject:
+    model, _, base_url = name.partition("@")
+    base_url = (base_url or OPENAI).rstrip("/")
+    if not base_url.startswith(("http://", "https://")):
+        raise Misuse(f"The base URL {base_url!r} does not begin with http:// or https://.")
+    key_from = settings.pop("key_env", None)
+    engine = {"key_env": key_from} if key_from else {}
+    family = settings.pop("family", model.split("/")[0].split("-")[0])
+    return Subject(model.replace("/", "_"), model, family, "openai", base_url, settings, engine)
+
+
+@asynccontextmanager
+async def reached(subjects: list[Subject], suite: Suite) -> AsyncIterator[Provider]:
+    """One provider for all the subjects; engines are up and connections open inside."""
+    async with AsyncExitStack() as stack:
+        providers = {
+            s.stamp: await _provider(s, suite, stack) for s in subjects
+        }
+
+        async def provider(request: Request) -> Reply | Fault:
+            return await providers[request.subject.stamp](request)
+
+        yield provider
+
+
+async def _provider(subject: Subject, suite: Suite, stack: AsyncExitStack) -> Provider:
+    if subject.dialect == "planted":
+        return planted.answering(traits.answerer(suite, _trait(subject.name, suite)))
+    from equipoise.providers import dialect, http
+
+    base_url, key = subject.base_url, None
+    if subject.dialect == "llamacpp":
+        settings = {k: v for k, v in subject.engine.items() if k in Engine.__dataclass_fields__}
+        own = subject.base_url.removeprefix("file://")
+        weights = locate(subject.model if own == LOCAL else unquote(own))
+        base_url = stack.enter_context(serve(weights, Engine(**settings)))
+    else:
+        key = http.key_for(base_url, str(subject.engine.get("key_env", "")))
+    url = base_url + dialect(subject.dialect).path
+    return await stack.enter_async_context(http.sender(url, key=key))
+
+
+def _trait(name: str, suite: Suite) -> traits.Pick:
+    return {
+        "holds": traits.holds({item: "ab"[place % 2] for place, item in enumerate(suite.pairs)}),
+        "follows-position": traits.follows_position,
+        "changes-with-language": traits.changes_with_language,
+        "refuses-topic": traits.refuses(suite, frozenset(list(dict.fromkeys(
+            pair.category for pair in suite.pairs.values()))[::4])),
+        "flips-coins": traits.flips_coins,
+        "dissents-once": traits.dissents_once,
+    }[name]

@@ -1,0 +1,139 @@
+"""Limits that wrap a provider: so many calls a minute, so much money, so many calls in all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Usage
+
+Wrap = Callable[[Provider], Provider]
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million prompt tokens and for a million completion tokens."""
+
+    prompt: float
+    completion: float
+
+    def worst(self, request: Request) -> float:
+        """The most one call can cost: every byte sent a token, every token allowed used.
+
+        Raises Misuse when the request sets no limit on tokens.
+        """
+        said = json.loads(request.body)
+        limit = int(said.get("max_tokens") or said.get("max_completion_tokens") or 0)
+        if not limit:
+            raise Misuse(
+                f"{request.subject.name} has a price but no max_tokens, so its worst cost is"
+                " unbounded. Set max_tokens, or cap the calls with --max-calls instead."
+            )
+        return (len(request.body) * self.prompt + limit * self.completion) / 1e6
+
+    def cost(self, usage: Usage) -> float | None:
+        """What a call cost: as the provider states it, else by its token counts."""
+        if usage.cost_usd is not None:
+            return usage.cost_usd
+        if usage.prompt is None or usage.completion is None:
+            return None
+        return (usage.prompt * self.prompt + usage.completion * self.completion) / 1e6
+
+
+class Budget:
+    """Money and calls reserved before a call and settled after.
+
+    A call that does not fit waits for those on the wire to settle; it is refused when nothing
+    is left to wait for. Settled + reserved never passes the cap.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_usd: float | None = None,
+        max_calls: int | None = None,
+        spent_usd: float = 0.0,
+        calls: int = 0,
+    ) -> None:
+        self.max_usd, self.max_calls = max_usd, max_calls
+        self.spent_usd, self.calls = spent_usd, calls
+        self._reserved, self._on_wire = 0.0, 0
+        self._settled = asyncio.Condition()
+
+    async def reserve(self, worst: float) -> Fault | None:
+        """Set `worst` aside, waiting while it does not fit; a Fault where it never will."""
+        async with self._settled:
+            while True:
+                if self.max_calls is not None and self.calls >= self.max_calls:
+                    return Fault("over budget", f"The cap of {self.max_calls} calls is reached.",
+                                 sent=False)
+                if self.max_usd is None or (
+                    self.spent_usd + self._reserved + worst <= self.max_usd
+                ):
+                    break
+                if not self._on_wire:
+                    return Fault(
+                        "over budget",
+                        f"The cap of ${self.max_usd:.2f} is reached: ${self.spent_usd:.4f} spent,"
+                        f" and the next call may cost ${worst:.4f}.", sent=False)
+                await self._settled.wait()
+            self._reserved += worst
+            self._on_wire += 1
+            self.calls += 1
+        return None
+
+    async def settle(self, worst: float, actual: float) -> None:
+        """Replace a reservation by what the call cost."""
+        async with self._settled:
+            self._reserved -= worst
+            self._on_wire -= 1
+            self.spent_usd += actual
+            self._settled.notify_all()
+
+
+def budgeted(budget: Budget, price: Price | None, usage: Callable[[Reply], Usage]) -> Wrap:
+    """Reserve each call's worst cost before it and settle its own after.
+
+    A call that may have been billed and says nothing of its cost is settled at the worst.
+    """
+
+    def wrap(provider: Provider) -> Provider:
+        async def within(request: Request) -> Reply | Fault:
+            worst = price.worst(request) if price else 0.0
+            if refused := await budget.reserve(worst):
+                return refused
+            actual = worst
+            try:
+                outcome = await provider(request)
+                if isinstance(outcome, Fault):
+                    actual = worst if outcome.sent else 0.0
+                elif price:
+                    cost = price.cost(usage(outcome))
+                    actual = worst if cost is None and outcome.status == 200 else cost or 0.0
+            finally:
+                await budget.settle(worst, actual)
+            return outcome
+
+        return within
+
+    return wrap
+
+
+def paced(per_minute: float) -> Wrap:
+    """Start calls no closer together than a minute over `per_minute`."""
+    gap, due = 60.0 / per_minute, [0.0]
+
+    def wrap(provider: Provider) -> Provider:
+        async def within(request: Request) -> Reply | Fault:
+            now = time.monotonic()
+            start = max(now, due[0])
+            due[0] = start + gap
+            await asyncio.sleep(start - now)
+            return await provider(request)
+
+        return within
+
+    return wrap

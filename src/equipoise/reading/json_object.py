@@ -1,0 +1,197 @@
+"""One JSON object, as its contract has it: read strictly, and never repaired."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from equipoise.reading.clauses import REFUSAL
+from equipoise.reading.folding import fold
+from equipoise.reading.thinking import spoken
+from equipoise.terms import Completion, Misuse, Nonresponse, Reader, Reading
+
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,), "number": (int, float), "integer": (int,), "boolean": (bool,),
+    "object": (dict,), "array": (list,),
+}
+LONGEST, DEEPEST = 200_000, 64
+FENCE = re.compile(r"```[ \t]*[\w+-]{0,20}[ \t]*\r?\n?")
+COMMENT = re.compile(r"[ \t]*(?://|#)")
+WIDE = str.maketrans("：，｛｝［］“”„‟＂", ":,{}[]\"\"\"\"\"")
+
+
+class _Fault(Exception):
+    """A named fault of a reply against its contract."""
+
+    def __init__(self, rule: str, detail: str) -> None:
+        super().__init__(detail)
+        self.rule, self.detail = rule, detail
+
+
+def json_object(required: Mapping[str, str]) -> Reader[dict[str, Any]]:
+    """A reader of the one JSON object a reply holds; `required` maps keys to type names.
+
+    Types are string, number, integer, boolean, object and array; keys beyond those required
+    are kept. Words and code fences round the object are left out (`object-in-prose`); where
+    there is no object otherwise, full-width and curly marks are taken as JSON's own
+    (`wide-marks`). Whatever breaks the contract is `invalid` with the fault named: nothing
+    is repaired, no brace closed, no quote exchanged, no `True` taken for `true`.
+
+    >>> read = json_object({"pick": "string"})
+    >>> read(Completion('Here: {"pick": "Jordan"}'))
+    Reading(value={'pick': 'Jordan'}, rule='object-in-prose', span=(6, 24))
+    >>> read(Completion('{"pick": null}')).value
+    Nonresponse(kind='invalid', detail="'pick' is null, wanted string")
+    """
+    unknown = sorted(set(required.values()) - set(TYPES))
+    if unknown:
+        raise Misuse(f"no such type: {', '.join(unknown)}; there are {', '.join(TYPES)}")
+
+    def read(completion: Completion) -> Reading[dict[str, Any]]:
+        if completion.finish == "length":
+            return Reading(Nonresponse("truncated", "stopped at the token limit"), "cut-off")
+        if completion.finish == "filter":
+            return Reading(Nonresponse("refused", "stopped by a filter"), "filtered")
+        start, end, finished = spoken(completion.text)
+        if not finished:
+            return Reading(Nonresponse("truncated", "stopped while thinking"),
+                           "unfinished-thinking")
+        proper = completion.text[start:end]
+        try:
+            value, rule, (first, last) = _found(proper)
+            _check(value, required)
+        except _Fault as fault:
+            return _faulty(proper, fault)
+        return Reading(value, rule, (start + first, start + last))
+
+    return read
+
+
+def json_contract(contract: str) -> dict[str, str]:
+    """The keys and types of a contract as a corpus line writes it.
+
+    >>> json_contract('{"pick": string, "points": object}')
+    {'pick': 'string', 'points': 'object'}
+    """
+    pairs = re.findall(r'"([^"]+)"\s*:\s*([a-z]+)', contract)
+    if not pairs:
+        raise Misuse(f"{contract!r} is no contract: wanted one like '{{\"pick\": string}}'")
+    return dict(pairs)
+
+
+def _faulty(proper: str, fault: _Fault) -> Reading[dict[str, Any]]:
+    if fault.rule == "no-object" and REFUSAL.search(fold(proper[:4000]).text):
+        return Reading(Nonresponse("refused"), "refusal")
+    return Reading(Nonresponse("invalid", fault.detail), fault.rule)
+
+
+def _found(proper: str) -> tuple[dict[str, Any], str, tuple[int, int]]:
+    """The one object in the text, the rule that let it be found, and where."""
+    if len(proper) > LONGEST:
+        raise _Fault("too-long", f"longer than {LONGEST} characters")
+    if not proper.strip():
+        raise _Fault("no-object", "nothing was said")
+    first = _opening(proper)
+    if first < 0 or (first != 0 and proper[:first].strip()[-1:] in ('"', "“") and
+                     proper.lstrip()[:1] in ('"', "“")):
+        wide = proper.translate(WIDE)
+        if wide == proper or _opening(wide) < 0:
+            raise _Fault("no-object", "no JSON object")
+        return _decoded(wide, _opening(wide), "wide-marks")
+    try:
+        return _decoded(proper, first, "")
+    except _Fault as fault:
+        wide = _widened(proper)
+        if fault.rule != "not-json" or wide == proper:
+            raise
+        return _decoded(wide, first, "wide-marks")
+
+
+def _opening(text: str) -> int:
+    """Where the first brace is that begins an object and not a word in braces; -1 if none."""
+    match = re.search(r"\{(?=\s{0,1000}[\"}“'＂])|\{(?=\s{0,1000}\w{1,40}\s{0,9}[:：])", text)
+    return match.start() if match else -1
+
+
+def _widened(text: str) -> str:
+    """Full-width and curly marks as JSON's own; within straight quotes nothing changes."""
+    parts = re.split(r'("(?:[^"\\\n]|\\.)*")', text)
+    if re.search('[“”„‟＂]', "".join(parts[::2])) and len(parts) > 1:
+        return text
+    return "".join(p if i % 2 else p.translate(WIDE) for i, p in enumerate(parts))
+
+
+def _decoded(text: str, first: int, rule: str) -> tuple[dict[str, Any], str, tuple[int, int]]:
+    depth = _depth(text)
+    if depth > DEEPEST:
+        raise _Fault("too-deep", f"nested {depth} deep, {DEEPEST} allowed")
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer,
+        parse_float=_number,
+    )
+    try:
+        value, last = decoder.raw_decode(text, first)
+    except json.JSONDecodeError as error:
+        raise _Fault("not-json", f"not JSON: {error.msg} at character {error.pos}") from None
+    if _opening(text[last:]) >= 0:
+        raise _Fault("two-objects", "more than one JSON object")
+    around = FENCE.sub("", text[:first]) + FENCE.sub("", text[last:])
+    if not rule:
+        rule = "object-in-prose" if around.strip() else (
+            "fenced-object" if "```" in text[:first] else "whole-object"
+        )
+    return value, rule, (first, last)
+
+
+def _depth(text: str) -> int:
+    """How deep the brackets nest, counted without quotes' help: never less than it is."""
+    depth = deepest = 0
+    for mark in re.finditer(r"[\[{\]}]", text):
+        depth += 1 if mark[0] in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _Fault("duplicate-key", "the same key twice")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise _Fault("no-number", f"{name} is no JSON number")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 18:
+        raise _Fault("no-number", f"an integer of {len(digits)} digits, 18 allowed")
+    return int(digits)
+
+
+def _number(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise _Fault("no-number", "a number too large to hold")
+    return value
+
+
+def _check(value: dict[str, Any], required: Mapping[str, str]) -> None:
+    missing = [key for key in required if key not in value]
+    if missing:
+        raise _Fault("missing-key", f"missing: {', '.join(missing)}")
+    for key, wanted in required.items():
+        is_flag = isinstance(value[key], bool) and wanted in ("number", "integer")
+        if is_flag or not isinstance(value[key], TYPES[wanted]):
+            raise _Fault("wrong-type", f"{key!r} is {_type(value[key])}, wanted {wanted}")
+
+
+def _type(value: object) -> str:
+    if value is None:
+        return "null"
+    return next(
+        name for name in ("boolean", "string", "integer", "number", "object", "array")
+        if isinstance(value, TYPES[name])
+    )

@@ -1,0 +1,63 @@
+"""The rules: every name a reading can carry, and what the rule of that name does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+RULES: Mapping[str, str] = {
+    # how an answer was found
+    "whole-reply": "The whole reply, without marks round it, is one option's name or label.",
+    "contract-line": "The last line or sentence that begins with a word such as ANSWER, Réponse "
+    "or 答案 and a separator names one option, in a way another rule reads.",
+    "json-choice": "A JSON object holds one option under a key such as choice or answer, or under "
+    "its only key.",
+    "python-return": "All return or print lines of a Python reply give the same option.",
+    "leading-option": "A clause begins with an option by itself, after opening words at most, and "
+    "what follows only explains it.",
+    "stated-preference": "The writer states a choice in their own voice: I choose, my answer is, "
+    "je préfère, 我选择.",
+    "comparison": "One option is said to be better than the other.",
+    "rejected-other": "One option is set against the other that is turned down: not A but B.",
+    "changed-mind": "A later choice, marked as a change of mind, stands against an earlier one.",
+    "first-word": "The option word that is named first; nothing else is looked at.",
+    "first-token": "One option holds more than half of the first token's probability that begins "
+    "to name any option.",
+    "whole-number": "The whole reply is one number, with a percent sign or 'out of 100' at most.",
+    "concluded-number": "The number follows a concluding phrase: my probability is, so, je dirais, "
+    "我的答案是.",
+    "leading-number": "A number begins the reply and no other number competes with it.",
+    "fraction": "The whole reply is a fraction of two whole numbers, read as points: 1/2 is 50.",
+    "whole-object": "The whole reply is one JSON object.",
+    "fenced-object": "One JSON object stands in a code fence, which is left out.",
+    "object-in-prose": "One JSON object stands among words, which are left out.",
+    "wide-marks": "There is one JSON object once full-width and curly marks are taken as JSON's "
+    "own.",
+    # why there is no answer
+    "empty": "Nothing was said, or nothing outside the reasoning.",
+    "cut-off": "The reply stopped at the token limit and is not read.",
+    "filtered": "The provider's filter stopped the reply.",
+    "unfinished-thinking": "The reply ended inside its reasoning.",
+    "too-long": "The reply is longer than the reader reads.",
+    "refusal": "The reply declines to answer and states no choice.",
+    "hedged": "The reply takes both, neither, or says that it depends.",
+    "two-answers": "The reply says two things against each other and does not say which stands.",
+    "only-rejected": "The reply only says what it does not choose.",
+    "unread-contract": "The last contract line names no option that can be read.",
+    "no-choice": "No rule reads a choice in the reply.",
+    "no-word": "Neither option word is named.",
+    "no-token": "No alternative for the first token begins to name an option.",
+    "first-token-tie": "No option holds more than half of the probability.",
+    "out-of-range": "The number stated is not from 0 to 100; it is never clamped.",
+    "maybe-proportion": "A number from 0 to 1 with a decimal point may be a proportion, and the "
+    "scale is 0 to 100.",
+    "several-numbers": "Several numbers are given, and no rule says which is meant.",
+    "no-number-stated": "No rule reads a number in the reply.",
+    "no-object": "The reply holds no JSON object.",
+    "two-objects": "The reply holds more than one JSON object.",
+    "not-json": "What begins as an object is not JSON; it is not repaired.",
+    "too-deep": "The brackets nest deeper than is read.",
+    "duplicate-key": "An object has the same key twice.",
+    "no-number": "NaN, Infinity, or a number too large to hold.",
+    "missing-key": "A key that the contract requires is missing.",
+    "wrong-type": "A key's value is not of the type that the contract requires.",
+}

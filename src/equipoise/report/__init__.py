@@ -1,0 +1,1 @@
+"""From findings to what people read: tables on a terminal, and pages."""

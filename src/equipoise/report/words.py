@@ -1,0 +1,55 @@
+"""Numbers as people read them; rounded once, here."""
+
+from __future__ import annotations
+
+from equipoise.stats.undefined import Undefined
+from equipoise.stats.wilson import Rate
+
+UNDEFINED = {
+    "no_data": "no data", "one_class": "one class", "too_few_units": "too few",
+    "incomplete": "incomplete", "no_overlap": "no overlap", "unit_count_one": "one unit",
+    "until_dissent": "not measured until dissent", "tied": "tied",
+}
+
+
+def percent(value: float | Undefined, digits: int = 0) -> str:
+    """A proportion in percent, or why there is none.
+
+    >>> percent(0.125, 1), percent(Undefined("no_data"))
+    ('12.5%', 'no data')
+    """
+    if isinstance(value, Undefined):
+        return UNDEFINED[value.reason]
+    return f"{100 * value:.{digits}f}%"
+
+
+def number(value: float | Undefined, digits: int = 2) -> str:
+    """A number, or why there is none.
+
+    >>> number(0.6128)
+    '0.61'
+    """
+    return UNDEFINED[value.reason] if isinstance(value, Undefined) else f"{value:.{digits}f}"
+
+
+def share(found: Rate) -> str:
+    """A rate with its count and its interval.
+
+    >>> from equipoise.stats.wilson import rate
+    >>> share(rate(3, 12))
+    '3 of 12 · 25% [9, 53]'
+    """
+    if isinstance(found.low, Undefined) or isinstance(found.high, Undefined):
+        return f"{found.count} of {found.n} · {percent(found.estimate)}"
+    return (f"{found.count:,} of {found.n:,} · {percent(found.estimate)}"
+            f" [{100 * found.low:.0f}, {100 * found.high:.0f}]")
+
+
+def counted(kinds: dict[str, int]) -> str:
+    """Counts by kind, largest first.
+
+    >>> counted({"refused": 1, "unclear": 3})
+    '3 unclear, 1 refused'
+    """
+    ranked = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
+    return ", ".join(f"{n:,} {kind}" for kind, n in ranked) or "none"

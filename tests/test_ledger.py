@@ -1,0 +1,316 @@
+"""The ledger keeps what it acknowledged, changes nothing, and shows what was changed."""
+
+import asyncio
+import random
+import shutil
+import threading
+
+import apsw
+import pytest
+
+from equipoise.ledger import Head, Ledger, verify
+from equipoise.ledger.chain import head_file, published
+from equipoise.ledger.store import VERSION, require_safe_sqlite
+from equipoise.terms import Fault, Misuse, Reply, Request, Subject, canonical_json, user
+
+SUBJECT = Subject("s", "m", "f", "openai")
+
+
+def request(n):
+    return Request(SUBJECT, (user(str(n)),), body=canonical_json({"n": n}))
+
+
+def filled(path, cells=12, body=b'{"text":"a"}'):
+    """A ledger with one run of so many settled calls."""
+    ledger = Ledger.open(path)
+    run = ledger.register("r1", b'{"plan":1}', {"items.toml": "a = 1"})
+
+    async def one(n):
+        intent = await ledger.intend(run.seq, f"s/{n}/1", "choice", 1, request(n))
+        await ledger.settle(run.seq, intent, Reply(body, 200, (("x", str(n)),)), 0.5)
+
+    async def every():
+        await asyncio.gather(*map(one, range(cells)))
+
+    asyncio.run(every())
+    ledger.close()
+    return path
+
+
+@pytest.fixture
+def path(tmp_path):
+    return filled(tmp_path / "ledger.db")
+
+
+def database(path):
+    return apsw.Connection(str(path))
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"\x00" * 50, b"\xff\xfe invalid", '"\\ud800"'.encode(), b"x" * 10_000_000,
+    "\u202ebidi\ufeff".encode(), b"1e400", b"[" * 100_000, b"a\nb\r\n",
+])
+def test_a_reply_comes_back_byte_for_byte(tmp_path, body):
+    filled(tmp_path / "l.db", 1, body)
+    ledger = Ledger.open(tmp_path / "l.db", read_only=True)
+    [recorded] = ledger.recorded(1).values()
+    reply = ledger.reply(recorded)
+    ledger.close()
+    assert (reply.body, reply.headers, reply.status) == (body, (("x", "0"),), 200)
+    assert not verify(tmp_path / "l.db").faults
+
+
+def test_equal_requests_are_stored_once(tmp_path):
+    ledger = Ledger.open(tmp_path / "l.db")
+    run = ledger.register("r1", b"{}", {})
+
+    async def twice():
+        for draw in (1, 2):
+            await ledger.intend(run.seq, f"s/x/{draw}", "choice", 1, request(0))
+
+    asyncio.run(twice())
+    ledger.close()
+    assert database(tmp_path / "l.db").execute("select count(*) from requests").get == 1
+
+
+@pytest.mark.parametrize("attack", [
+    "update entries set status = 500 where kind = 'reply'",
+    "delete from entries where seq = 3",
+    "delete from entries",
+    "insert or replace into entries select * from entries where seq = 3",
+    "replace into entries select * from entries where seq = 3",
+    "insert into entries select * from entries where seq = 3 on conflict do update set status = 1",
+    "update or replace entries set seq = 4 where seq = 3",
+    "insert into entries select -1, kind, run, key || 'x', stage, attempt, request, intent, at,"
+    " micros, status, link from entries where kind = 'intent' limit 1",
+    "insert into entries select (select max(seq) + 1 from entries), kind, run, key, stage,"
+    " attempt, request, intent, at, micros, status, link from entries where kind = 'intent' limit 1",
+    "insert or replace into entries select (select max(seq) + 1 from entries), kind, run, key,"
+    " stage, attempt, request, intent, at, micros, status, link from entries"
+    " where kind = 'reply' limit 1",
+    "update words set body = x''",
+    "delete from words",
+    "insert or replace into words select * from words limit 1",
+    "update requests set body = x''",
+    "delete from requests",
+    "insert or replace into requests select * from requests limit 1",
+    "insert or replace into requests select id + 1000, stamp, subject, salt, dictionary, body"
+    " from requests limit 1",
+    "update subjects set body = '{}'",
+    "delete from subjects",
+    "insert or replace into subjects select * from subjects",
+    "update stimuli set body = x''",
+    "delete from stimuli",
+    "insert or replace into stimuli select * from stimuli",
+])
+def test_no_statement_changes_what_is_written(path, attack):
+    db = database(path)
+    before = [list(db.execute(f"select * from {t}"))
+              for t in ("entries", "words", "requests", "subjects", "stimuli")]
+    with pytest.raises((apsw.ConstraintError, apsw.SQLError)):
+        db.execute(attack)
+    after = [list(db.execute(f"select * from {t}"))
+             for t in ("entries", "words", "requests", "subjects", "stimuli")]
+    assert before == after
+
+
+def _unlock(db):
+    for name, in list(db.execute("select name from sqlite_schema where type = 'trigger'")):
+        db.execute(f"drop trigger {name}")
+
+
+MUTATIONS = {
+    "edit": "update entries set status = 201 where seq = {n}",
+    "delete": "delete from entries where seq = {n}",
+    "key": "update entries set key = 'other' where seq = {n} and key is not null",
+    "words": "update words set body = (select body from words where seq <> {n} and body <>"
+             " (select body from words where seq = {n}) limit 1) where seq = {n}",
+    "salt": "update words set salt = zeroblob(16) where seq = {n}",
+    "lost words": "delete from words where seq = {n}",
+    "link": "update entries set link = zeroblob(32) where seq = {n}",
+    "time": "update entries set at = at - 1000000 where seq = {n}",
+}
+
+
+@pytest.mark.parametrize("kind", MUTATIONS)
+def test_every_mutation_past_the_triggers_is_found(path, tmp_path, kind):
+    rng, tried = random.Random(kind), 0
+    for trial in range(24):
+        copy = tmp_path / f"{trial}.db"
+        shutil.copy(path, copy)
+        shutil.copy(head_file(path), head_file(copy))
+        db = database(copy)
+        schema = list(db.execute("select sql from sqlite_schema where type = 'trigger'"))
+        _unlock(db)
+        before = db.total_changes()
+        db.execute(MUTATIONS[kind].format(n=rng.randrange(1, 26)))
+        changed = db.total_changes() > before
+        for statement, in schema:
+            db.execute(statement)
+        db.close()
+        tried += changed
+        assert bool(verify(copy).faults) == changed
+    assert tried >= 6
+
+
+def test_a_swapped_request_is_found(path):
+    db = database(path)
+    _unlock(db)
+    db.execute("update requests set body = (select body from requests where id = 2) where id = 1")
+    db.close()
+    assert any("request 1" in fault for fault in verify(path).faults)
+
+
+def test_a_missing_trigger_is_found(path):
+    db = database(path)
+    db.execute("drop trigger words_no_delete")
+    db.close()
+    assert any("words_no_delete" in fault for fault in verify(path).faults)
+
+
+def test_a_ledger_cut_short_does_not_open(path):
+    head = published(path)
+    db = database(path)
+    _unlock(db)
+    db.execute("delete from words where seq > 20; delete from entries where seq > 20")
+    db.close()
+    with pytest.raises(Misuse, match="holds 20 entries, and they do not reach") as error:
+        Ledger.open(path)
+    assert error.value.code == 5
+    assert verify(path, head).faults
+
+
+def test_a_ledger_rewritten_whole_is_found_by_a_head_kept_elsewhere(path, tmp_path):
+    known = published(path)
+    other = filled(tmp_path / "other.db")
+    assert not verify(other).faults
+    assert verify(other, known).faults
+
+
+def test_the_head_is_kept_beside_the_file(path):
+    ledger = Ledger.open(path, read_only=True)
+    assert published(path) == ledger.head() != Head(0, "")
+    assert ledger.head().rows == 25
+    ledger.close()
+
+
+@pytest.mark.parametrize("damage, code", [
+    (lambda p: p.write_bytes(b"not a database at all, but long enough to be looked at" * 9), 5),
+    (lambda p: p.write_bytes(p.read_bytes()[:5000]), 5),
+    (lambda p: p.write_bytes(b""), 5),
+    (lambda p: database(p).pragma("user_version", VERSION + 1), 5),
+    (lambda p: database(p).pragma("application_id", 7), 5),
+    (lambda p: head_file(p).write_text("{"), 5),
+])
+def test_a_damaged_ledger_is_refused_in_a_sentence(path, damage, code):
+    damage(path)
+    before = path.read_bytes()
+    with pytest.raises(Misuse) as error:
+        Ledger.open(path)
+    assert error.value.code == code
+    assert str(path) in str(error.value)
+    assert path.read_bytes() == before
+
+
+def test_a_missing_ledger_is_not_made_by_reading(tmp_path):
+    with pytest.raises(Misuse, match="There is no ledger"):
+        Ledger.open(tmp_path / "none.db", read_only=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_sqlite_that_may_lose_commits_is_refused():
+    with pytest.raises(Misuse, match=r"3\.40\.1.*lose commits"):
+        require_safe_sqlite("3.40.1")
+    require_safe_sqlite("3.51.3")
+
+
+def test_the_file_is_the_owners_alone(path):
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_erased_words_are_gone_and_the_chain_still_verifies(tmp_path):
+    words = b"the words of a person, to be forgotten"
+    path = filled(tmp_path / "l.db", 3, words)
+    ledger = Ledger.open(path)
+    for recorded in ledger.recorded(1).values():
+        seq = ledger._db.execute("select seq from entries where intent = ?", (recorded.seq,)).get
+        ledger.erase(seq, "asked to")
+    ledger.close()
+    found = verify(path)
+    assert (found.erased, found.faults) == (3, ())
+    for file in tmp_path.iterdir():
+        assert b"to be forgotten" not in file.read_bytes()
+
+
+def test_writers_in_turn_leave_no_gap(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger.open(path).close()
+
+    def write(name):
+        ledger = Ledger.open(path)
+        run = ledger.register(name, b"{}", {})
+        for n in range(50):
+            ledger.note(run.seq, "n", str(n))
+        ledger.close()
+
+    writers = [threading.Thread(target=write, args=(f"r{n}",)) for n in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    found = verify(path)
+    assert (found.rows, found.faults) == (204, ())
+
+
+def test_a_run_is_held_by_one_process_at_a_time(path):
+    one, other = Ledger.open(path), Ledger.open(path)
+    with one.administering("r1"), pytest.raises(Misuse, match="Another process"), \
+            other.administering("r1"):
+        pass
+    with other.administering("r1"):
+        pass
+    one.close()
+    other.close()
+
+
+def test_a_registered_run_cannot_be_registered_otherwise(path):
+    ledger = Ledger.open(path)
+    assert ledger.register("r1", b'{"plan":1}', {}).seq == 1
+    with pytest.raises(Misuse, match="registered otherwise"):
+        ledger.register("r1", b'{"plan":2}', {})
+    ledger.close()
+
+
+def test_a_full_disk_is_said_and_loses_nothing(tmp_path):
+    path = filled(tmp_path / "l.db", 20)
+    ledger = Ledger.open(path)
+    ledger.journal._db.execute(
+        f"pragma max_page_count = {ledger.journal._db.pragma('page_count') + 2}")
+
+    async def fill():
+        for n in range(100, 2000):
+            intent = await ledger.intend(1, f"s/{n}/1", "choice", 1, request(n))
+            await ledger.settle(1, intent, Reply(random.Random(n).randbytes(900)), 0.1)
+
+    with pytest.raises(Misuse, match="The disk is full") as error:
+        asyncio.run(fill())
+    assert error.value.code == 6
+    ledger.close()
+    found = verify(path)
+    assert not found.faults
+    assert found.unsettled <= 1
+
+
+def test_what_came_of_a_call_is_kept_when_nothing_came(tmp_path):
+    ledger = Ledger.open(tmp_path / "l.db")
+    run = ledger.register("r1", b"{}", {})
+
+    async def calls():
+        for key, fault in (("a", Fault("unreachable", sent=False)), ("b", Fault("unknown"))):
+            intent = await ledger.intend(run.seq, key, "choice", 1, request(key))
+            await ledger.settle(run.seq, intent, fault, 1.0)
+
+    asyncio.run(calls())
+    kinds = [recorded.kind for recorded in ledger.recorded(run.seq).values()]
+    ledger.close()
+    assert kinds == ["fault", "unknown"]
