@@ -27,7 +27,7 @@ from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Subject
 LOCAL = "local"
 OPENAI = "https://api.openai.com/v1"
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "local": {"temperature": 0, "max_tokens": 48, "seed": 0},
+    "local": {"temperature": 0, "max_tokens": 24, "seed": 0},
     "openai": {"temperature": 0, "max_tokens": 256},
     "planted": {},
 }

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from typing import IO, Any
@@ -32,6 +32,17 @@ def engine_version() -> str:
         ) from None
 
 
+def threads() -> int:
+    """How many threads the engine computes with: half the cores, or as EQUIPOISE_THREADS says.
+
+    Its threads spin where they wait for each other: with as many as there are cores, any other
+    busy process slows every token by an order of magnitude.
+    """
+    if (said := os.environ.get("EQUIPOISE_THREADS", "")).isdigit():
+        return max(1, int(said))
+    return max(1, usable_cores() // 2)
+
+
 def usable_cores() -> int:
     """How many cores this process may use, which can be fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
@@ -44,12 +55,12 @@ class Engine:
     """How weights are run: every setting that can move an answer without being sent.
 
     `context` is in tokens and shared by the slots, `batch` in tokens of prompt evaluated at
-    once. `seed` is what a request gets that states none.
+    once. `seed` is what a request gets that states none. The number of threads is not here: it
+    moved no reply in trials, and a registration should mean the same on another machine.
     """
 
     context: int = 2048
     slots: int = 1
-    threads: int = field(default_factory=usable_cores)
     prompt_cache: bool = True
     flash_attention: bool = True
     batch: int = 512
@@ -125,10 +136,8 @@ def reason(process: subprocess.Popen[bytes], log: IO[bytes]) -> str:
 def stop(process: subprocess.Popen[bytes]) -> None:
     """Ends the server: it leaves when its input closes, and is killed if it does not."""
     assert process.stdin is not None and process.stdout is not None
-    try:
+    with suppress(BrokenPipeError):
         process.stdin.close()
-    except BrokenPipeError:
-        pass
     process.stdout.close()
     try:
         process.wait(PATIENCE)
@@ -156,7 +165,7 @@ def parameters(xllamacpp: Any, path: str, name: str, engine: dict[str, Any]) -> 
     p = xllamacpp.CommonParams()
     p.model.path, p.model_alias = path, {name}
     p.n_ctx, p.n_parallel = engine["context"], engine["slots"]
-    p.cpuparams.n_threads = p.cpuparams_batch.n_threads = engine["threads"]
+    p.cpuparams.n_threads = p.cpuparams_batch.n_threads = threads()
     p.cache_prompt = engine["prompt_cache"]
     p.flash_attn_type = (
         flash.LLAMA_FLASH_ATTN_TYPE_ENABLED if engine["flash_attention"]

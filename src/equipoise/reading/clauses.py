@@ -54,9 +54,13 @@ BLOCK, RESET = _any("BLOCKS"), _any("RESETS")
 BOUNDARY = re.compile(
     r"^|[,:] ?|\b(?:and|but|so|then|thus|therefore|hence|however|yet|et|mais|donc|alors) |"
     r"\bi (?:really |personally |still |do )?(?:think|believe|feel)(?: that)? |"
-    r"\bje (?:pense|crois|trouve) qu[e'] ?|但是?|所以|因此|不过|那么|(?:我|个人)(?:觉得|认为)|最终|于是"
+    r"\bje (?:pense|crois|trouve|dirais) qu[e'] ?|"
+    r"但是?|所以|因此|不过|那么|(?:我|个人)(?:觉得|认为)|最终|于是"
 )
-STRONG = re.compile(rf"[,:] ?(?:and )?(?:so|thus|therefore|hence|donc|alors|所以|因此|那就),? ?(?={P})")
+STRONG = re.compile(
+    r"[,:] ?(?:and )?(?:so|thus|therefore|hence|donc|alors|所以|因此|那就),? ?"
+    rf"(?={P})"
+)
 OTHER = re.compile(
     r",? ?(?:over|rather than|instead of|not|and not|but not|never|above|before|as opposed to|"
     r"plutot que|et non(?: pas)?|et pas|pas|au lieu de|而?(?:不是|并非|非|不选|不要)) ?"
@@ -162,6 +166,10 @@ DENIES = re.compile(
     r"(?:n't|\b(?:not|never|hardly|nobody|no one|few|doubt|wrong|false|jamais|pas|faux|personne))\b"
     r"[^,:]*$|[不没谁][^,:]*$"
 )
+DENIED = re.compile(r"^, ?(?:never|no|not|nope|nah|jamais|non|pas|plus jamais)\b|^, ?[绝不]")
+LISTED = re.compile(rf"^(?:, ?(?:and |et )?(?:[^\W{CJK}]+|[{CJK}]{{1,3}}))+[ .!。]*$")
+"""A name that goes on as a list of single words, such as a motto, is no choice."""
+
 DOUBTS = rf"{BLOCK.pattern}|n't\b|\b(?:not|never|pas|jamais)\b"
 BARE = re.compile(f"(?P<pick0>{P})")
 
@@ -187,7 +195,7 @@ def _places(body: str) -> Iterator[tuple[int, int, bool]]:
             leads = leads or CONDITION.match(opener[0]) is not None
             place = opener.end()
     for strong in STRONG.finditer(body):
-        yield strong.end(), strong.start(), True
+        yield strong.end(), strong.start() + 1, True
 
 
 def _prefix_allows(prefix: str, sign: str) -> bool:
@@ -214,7 +222,7 @@ def _tail_allows(rest: str, sign: str, stated: bool) -> bool:
     if reason is not None:
         return _reason_allows(rest[reason.end() :], sign)
     others = spoken_of(rest) - {sign}
-    if rest[0] in ",:" and not BLOCK.search(rest) and not CANCEL.search(rest):
+    if rest[0] in ",:" and not any(p.search(rest) for p in (BLOCK, CANCEL, DENIED, LISTED)):
         return not others or (rest[0] == "," and _aside_allows(rest, sign))
     though = re.match(r",? ?(?:but|mais) (?=i|it|the|that|je|c'|ce)", rest)
     if though is not None and stated and not others:

@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 from equipoise.reading.names import Names
 
-KEYS = frozenset(
-    (
-        "choice answer pick selection option preference preferred decision response final_answer "
-        "result selected chosen choix reponse 答案 选择 回答 final finalanswer my_choice prefer "
-        "vote value"
-    ).split()
-)
+KEYS = frozenset({
+    "choice", "answer", "pick", "selection", "option", "preference", "preferred", "decision",
+    "response", "final_answer", "result", "selected", "chosen", "choix", "reponse", "答案",
+    "选择", "回答", "final", "finalanswer", "my_choice", "prefer", "vote", "value"
+})
 OBJECT = re.compile(r"\{[^{}]{0,4000}\}")
 PAIR = re.compile(
     r"\\?([\"'])([^\"'\n]{1,40})\\?\1\s{0,9}:\s{0,9}(?:\\?\"([^\"\n]{0,400}?)\\?\"|"
@@ -54,6 +52,8 @@ def filled(text: str, called: Names) -> tuple[list[Filled], str]:
             if form is not None:
                 forms.append(form)
                 text = _blank(text, *match.span())
+        if len({form.option for form in forms}) > 1:
+            forms = [Filled(None, forms[0].start, forms[-1].end, "json-choice")]
         cut = OPEN_OBJECT.search(text)
         if cut is not None:
             forms.append(Filled(None, *cut.span(), "json-choice"))

@@ -16,9 +16,9 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "number": (int, float), "integer": (int,), "boolean": (bool,),
     "object": (dict,), "array": (list,),
 }
-LONGEST, DEEPEST = 200_000, 64
+LONGEST, LONGEST_SENT, DEEPEST = 200_000, 300_000, 64
 FENCE = re.compile(r"```[ \t]*[\w+-]{0,20}[ \t]*\r?\n?")
-COMMENT = re.compile(r"[ \t]*(?://|#)")
+SINGLE = re.compile(r"\{(?:'[^'\"\\\n]{0,2000}'|[\s,:\d.\[\]]){1,400}\}")
 WIDE = str.maketrans("：，｛｝［］“”„‟＂", ":,{}[]\"\"\"\"\"")
 
 
@@ -36,8 +36,9 @@ def json_object(required: Mapping[str, str]) -> Reader[dict[str, Any]]:
     Types are string, number, integer, boolean, object and array; keys beyond those required
     are kept. Words and code fences round the object are left out (`object-in-prose`); where
     there is no object otherwise, full-width and curly marks are taken as JSON's own
-    (`wide-marks`). Whatever breaks the contract is `invalid` with the fault named: nothing
-    is repaired, no brace closed, no quote exchanged, no `True` taken for `true`.
+    (`wide-marks`), and so are single ones (`single-quotes`). Whatever breaks the contract is
+    `invalid` with the fault named: nothing is repaired, no brace closed, no comma dropped,
+    no `True` taken for `true`.
 
     >>> read = json_object({"pick": "string"})
     >>> read(Completion('Here: {"pick": "Jordan"}'))
@@ -54,6 +55,8 @@ def json_object(required: Mapping[str, str]) -> Reader[dict[str, Any]]:
             return Reading(Nonresponse("truncated", "stopped at the token limit"), "cut-off")
         if completion.finish == "filter":
             return Reading(Nonresponse("refused", "stopped by a filter"), "filtered")
+        if len(completion.text) > LONGEST_SENT:
+            return Reading(Nonresponse("invalid", f"over {LONGEST_SENT} characters"), "too-long")
         start, end, finished = spoken(completion.text)
         if not finished:
             return Reading(Nonresponse("truncated", "stopped while thinking"),
@@ -93,6 +96,10 @@ def _found(proper: str) -> tuple[dict[str, Any], str, tuple[int, int]]:
         raise _Fault("too-long", f"longer than {LONGEST} characters")
     if not proper.strip():
         raise _Fault("no-object", "nothing was said")
+    inner = _quoted(proper.strip())
+    if inner is not None:
+        value, _, _ = _decoded(inner, max(0, _opening(inner)), "quoted-object")
+        return value, "quoted-object", (0, len(proper))
     first = _opening(proper)
     if first < 0 or (first != 0 and proper[:first].strip()[-1:] in ('"', "“") and
                      proper.lstrip()[:1] in ('"', "“")):
@@ -103,10 +110,23 @@ def _found(proper: str) -> tuple[dict[str, Any], str, tuple[int, int]]:
     try:
         return _decoded(proper, first, "")
     except _Fault as fault:
+        if fault.rule == "not-json" and SINGLE.fullmatch(proper[first:].rstrip("` \n")):
+            return _decoded(proper.replace("'", '"'), first, "single-quotes")
         wide = _widened(proper)
         if fault.rule != "not-json" or wide == proper:
             raise
         return _decoded(wide, first, "wide-marks")
+
+
+def _quoted(text: str) -> str | None:
+    """The text inside a reply that is one JSON string holding an object; None if it is not."""
+    if not text.startswith('"{') or len(text) > LONGEST:
+        return None
+    try:
+        inner = json.loads(text)
+    except ValueError:
+        return None
+    return inner if isinstance(inner, str) else None
 
 
 def _opening(text: str) -> int:

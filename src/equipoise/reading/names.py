@@ -15,24 +15,22 @@ LETTER = rf"[^\W_{CJK}]"
 """A letter or digit of a script that puts spaces between words."""
 
 LABEL_WORDS = "option|choice|letter|label|lettre|choix|选项|选择|方案|答案|answer|reponse|statement"
-NOT_OPTIONS = frozenset(
-    (
-        "plan vitamin vitamine hepatitis grade type class group team section appendix exhibit "
-        "serie series level note page figure table chapter phase drive"
-    ).split()
-)
-PICK_WORDS = frozenset(
-    (
-
-        "pick choose select prefer with for say is answer choisis prefere prends dis est pour"
-    ).split()
-)
-AFTER_LETTER = frozenset(
-    (
-        "is has was because since and or over not rather instead would wins it seems feels but as "
-        "vs versus et ou est car plutot pas parce puisque however although though while more than"
-    ).split()
-)
+NOT_OPTIONS = frozenset({
+    "plan", "vitamin", "vitamine", "hepatitis", "grade", "type", "class", "group", "team",
+    "section", "appendix", "exhibit", "serie", "series", "level", "note", "page", "figure",
+    "table", "chapter", "phase", "drive"
+})
+PICK_WORDS = frozenset({
+    "pick", "choose", "select", "prefer", "with", "for", "say", "is", "answer", "choisis",
+    "prefere", "prends", "dis", "est", "pour"
+})
+AFTER_LETTER = frozenset({
+    "is", "has", "was", "because", "since", "and", "or", "over", "not", "rather", "instead",
+    "would", "wins", "it", "seems", "feels", "but", "as", "vs", "versus", "et", "ou", "est",
+    "car", "plutot", "pas", "parce", "puisque", "however", "although", "though", "while", "more",
+    "than", "for",
+    "please"
+})
 NEAR_SINGLE = frozenset("选择是要喜爱欢挑取为对的和与或比跟我只更好吧呢啊了因不而也都")
 OPENS, SHUTS = '([{*_`$"\'<', ')]}*_`$"\'>'
 LABELLED = re.compile(rf"(?:{LABEL_WORDS})s?[\s:#*_`\"'(\[$]{{0,6}}$")
@@ -68,6 +66,8 @@ class Names:
             return self.exact[said]
         parts = re.split(r"[\s.):,(\-—]+", said, maxsplit=1)
         if len(parts) == 2 and len(parts[0]) == 1:
+            if parts[0] in "aioy" and re.match(rf"{re.escape(parts[0])} \w", said):
+                return None
             label, word = self.exact.get(parts[0]), self.exact.get(parts[1].strip(" ()-—:."))
             return label if label is not None and label == word else None
         return None
@@ -85,9 +85,11 @@ class Names:
                 found.append(Mention(match.start(), match.end(), option, False))
                 taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
         if self.letters is not None:
-            for match in self.letters.finditer(text):
-                if not taken[match.start()] and _is_label(match, folded, original):
-                    found.append(Mention(*match.span(), self.exact[match[0]], True))
+            found += [
+                Mention(*match.span(), self.exact[match[0]], True)
+                for match in self.letters.finditer(text)
+                if not taken[match.start()] and _is_label(match, folded, original)
+            ]
         return sorted(found, key=lambda mention: mention.start)
 
     def _word(self, said: str) -> int | None:

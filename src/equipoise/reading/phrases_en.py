@@ -8,8 +8,9 @@ OPENERS = (
     r"ok|okay|sure(?: thing)?|well|hmm+|yes|alright|all right|certainly|of course|absolutely|"
     r"(?:great|good|tough|hard|interesting|difficult) (?:question|choice|one)|honestly|personally|"
     r"so|thus|therefore|hence|then|overall|ultimately|in the end|in conclusion|to conclude|"
-    r"in short|in summary|all things considered|after (?:careful |some )?(?:thinking|thought|"
-    r"consideration|reflection)|on balance|for me|to me|in my (?:view|opinion)|i think|i believe|"
+    r"in short|in summary|all things considered|after (?:careful |some |much )?(?:thinking|"
+    r"thought|consideration|reflection|deliberation|(?:weighing|considering) [a-z ]{1,24})|"
+    r"on balance|for me|to me|in my (?:view|opinion)|i think|i believe|"
     r"i(?:'d| would)(?: have to)? (?:say|go with|answer)|i'll (?:say|go with)|i guess|i suppose|"
     r"probably|definitely|clearly|easily|actually|but|and|still|however|that said|that being said|"
     r"if (?:i(?:'m| am| was| were)? )?(?:(?:had|have) to|must|need to|forced to|forced|pressed)"
@@ -42,6 +43,7 @@ _VERB = (
     r"selecting|"
     r"preferring|opting for|siding with|voting for|chose|picked|selected|chosen|decided on|"
     r"settled? on|stick(?:ing)? with|stand (?:by|with)|recommend|say|answer|respond|reply|"
+    r"inclined (?:to choose|to pick|to say|towards?|to)|"
     r"rather(?: have| choose| pick| go with| drink| take)?|prefer to (?:have|choose|pick|drink))"
 )
 _NOUN = r"(?:answer|choice|pick|preference|vote|selection|decision|response|reply|verdict)"
@@ -51,7 +53,9 @@ _ADJ = (
 )
 _IS = r"(?: is| was| would be|'s| remains| goes to| has to be| must be| will be| leans towards?)"
 _BETTER = r"(?:better|preferable|superior|wiser|stronger|nicer|nobler|best)"
-_MUCH = r"(?:clearly |definitely |much |far |slightly |simply |probably |a bit |generally |always )?"
+_MUCH = (
+    r"(?:clearly |definitely |much |far |slightly |simply |probably |a bit |generally |always )?"
+)
 
 STATEMENTS = (
     rf"i(?: would|'d|'ll| will| do| must| am|'m| have|'ve| shall|,? personally,?)? ?{_ADV}{_VERB}"
@@ -140,7 +144,8 @@ GOES_ON = (
     r",? ?(?:please|for me|any day|every time|all the way|hands down|here|definitely|for sure|"
     r"of course|without (?:a |any )?(?:doubt|hesitation|question)|personally|myself|i think|"
     r"i guess|"
-    r"i suppose|i believe|i'd say|too|again|always|no contest|probably|obviously|clearly|certainly|"
+    r"i suppose|i believe|i'd say|too|again|always|no (?:contest|doubt|question)|probably|"
+    r"obviously|clearly|certainly|"
     r"in the end|overall|on balance|this time|today|in this case|by far|by a mile|instead|"
     r"as my (?:final )?(?:answer|choice|pick|preference)|as the (?:better|best|right|correct|"
     r"stronger)"
@@ -154,6 +159,8 @@ BLOCKS = (
     r"could|might|suppose|imagine|hypothetical\w*|except|not (?:really|sure|always)|wait|"
     r"both(?! (?:have|has|are|sides|options|matter|can))|"
     r"neither|either|equally|critics|they|she|he|someone|somebody|would (?:say|argue)|pretend\w*|"
-    r"but|however|can't|cannot|unclear|joking|kidding|used to|until|only|first thought)\b"
+    r"but|however|can't|cannot|unclear|joking|kidding|used to|until|only|first thought|"
+    r"human|user|student|teacher|customer|interviewer|"
+    r"according to|were i|had i|assuming|supposing|noun|verb|means)\b"
 )
 RESETS = r"\b(?:but|however|yet|nevertheless|nonetheless|still|that said|even so)\b"

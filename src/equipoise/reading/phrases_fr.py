@@ -111,7 +111,8 @@ GOES_ON = (
     r"a choisir|clairement|certainement|plutot)"
 )
 BLOCKS = (
-    r"\b(?:si|sauf|parfois|peut-etre|ou|selon les|certaine?s|beaucoup de|la plupart|les gens|"
+    r"\b(?:si|sauf|parfois|peut-etre|ou|selon (?!moi)|d'apres (?!moi)|suppose que|nom feminin|"
+    r"nom masculin|signifie|certaine?s|beaucoup de|la plupart|les gens|"
     r"d'autres|"
     r"dirait|dirais-tu|on (?:dit|pourrait)|quand|lorsque|dit-il|dit-elle|a dit|pourrait|pourrais|"
     r"hypothe\w*|"

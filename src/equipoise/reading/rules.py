@@ -26,12 +26,17 @@ RULES: Mapping[str, str] = {
     "concluded-number": "The number follows a concluding phrase: my probability is, so, je dirais, "
     "我的答案是.",
     "leading-number": "A number begins the reply and no other number competes with it.",
+    "only-number": "The reply's only number is called a probability or a chance, without bounds.",
+    "chinese-number": "The whole reply is a number from 0 to 100 in Chinese numerals.",
     "fraction": "The whole reply is a fraction of two whole numbers, read as points: 1/2 is 50.",
     "whole-object": "The whole reply is one JSON object.",
     "fenced-object": "One JSON object stands in a code fence, which is left out.",
     "object-in-prose": "One JSON object stands among words, which are left out.",
     "wide-marks": "There is one JSON object once full-width and curly marks are taken as JSON's "
     "own.",
+    "single-quotes": "There is one JSON object once single quotes, where no double one stands, are "
+    "taken as JSON's own.",
+    "quoted-object": "The whole reply is one JSON string that holds one JSON object.",
     # why there is no answer
     "empty": "Nothing was said, or nothing outside the reasoning.",
     "cut-off": "The reply stopped at the token limit and is not read.",

@@ -21,7 +21,7 @@ GONE, HUSH = "\x00", "¤"
 """What is dropped, and what stands for another's words."""
 
 MARKS = re.compile(
-    r"\\(?:boxed|text(?:bf|it)?|mathbf|mathrm)\b|\\[()\[\]]|</?(?:b|i|u|p|em|strong)>"
+    r"\\(?:boxed|text(?:bf|it)?|mathbf|mathrm)\b|\\[()\[\]]"
 )
 ANSWER_TAG = re.compile(r"<(/?)(?:final_?answer|answer|choice|pick|response)>")
 QUOTED = re.compile(r'"[^"\n]{1,600}"')
@@ -101,18 +101,19 @@ def _cleared(text: str) -> str:
 
 
 STEPS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"\s{2,}"), lambda m: "\n" if "\n" in m[0] else " "),
     (MARKS, lambda m: ""),
     (ANSWER_TAG, lambda m: "\n" if m[1] else "\nanswer: "),
-    (re.compile(r"[*_`$#|\\]+|^[ \t]*(?:[>+•·]|-(?= )|—(?= ))+", re.M), lambda m: ""),
+    (re.compile(r"[*_`$#|\\]+|^ ?(?:[>+•·]|-(?= )|—(?= ))+", re.M), lambda m: ""),
     (QUOTED, lambda m: _unquoted(m[0])),
     (PAIR, lambda m: " " + m[1] + " "),
+    (re.compile(rf"'({P})'"), lambda m: m[1]),
     (re.compile(r"[\[\]{}]"), lambda m: ""),
     (re.compile(r"\("), lambda m: ", "),
     (re.compile(r"\) ?(?=[,.!?;:\n])"), lambda m: ""),
     (re.compile(r"\)"), lambda m: ", "),
-    (re.compile(rf"[ \t]*\n\s*|[ \t]+(?=[,.!?;:])|[ \t]+(?=[{CJK}、。])|(?<=[{CJK}、。])[ \t]+"),
-     lambda m: "\n" if "\n" in m[0] else ""),
-    (re.compile(r"[ \t]{2,}|\t"), lambda m: " "),
+    (re.compile(r"\s+"), lambda m: "\n" if "\n" in m[0] else " "),
+    (re.compile(rf" (?=[,.!?;:{CJK}、。])|(?<=[{CJK}、。]) "), lambda m: ""),
     (re.compile(r"(?: ?, ?){2,}|, ?(?=[.!?;])"), lambda m: ", " if "," in m[0][1:] else ""),
     (ABSORB, lambda m: m[1]),
     (LABEL_AND_NAME, lambda m: _same(m)),

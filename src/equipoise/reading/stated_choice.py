@@ -13,11 +13,11 @@ from equipoise.reading.skeleton import FIRST_LETTERED, P, Skeleton, skeleton
 from equipoise.reading.thinking import spoken
 from equipoise.terms import Completion, Nonresponse, Reader, Reading
 
-LONGEST = 20_000
-"""Characters of a reply proper that are read; one that is longer is `unclear`."""
+LONGEST, LONGEST_SENT, MOST = 10_000, 300_000, 500
+"""Characters of a reply proper and of one with its reasoning, and mentions, that are read."""
 
 CONTRACT_LINE = re.compile(
-    r"(?:^|(?<=[.!?。] )|(?<=[。.!?]))(?:(?:so|therefore|thus|ok|okay|sure|here is|here's|and|"
+    r"(?:^ ?|(?<=[.!?。] )|(?<=[。.!?]))(?:(?:so|therefore|thus|ok|okay|sure|here is|here's|and|"
     r"donc|voici|所以|因此|"
     r"好的?),? ?)?(?:my |the |ma |mon |la |le |我的?)?(?:final |own |最终的?|最后的?|正确的?)?"
     r"(?:answer|choice|pick|selected|chosen|selection|decision|verdict|preference|vote|response|"
@@ -26,7 +26,8 @@ CONTRACT_LINE = re.compile(
     rf"(?:\n+(?={P}))?",
     re.MULTILINE,
 )
-CLAUSE = re.compile(r"(?:[^.!?;。！？—\n]|\.(?=[a-z0-9])|(?<=[a-z])-(?=[a-z]))+[?]*")
+CLAUSE = re.compile(r"(?:[^.!?;。！？—\n]|!(?==)|\.(?=[a-z0-9])|(?<=[a-z])-(?=[a-z]))+[?]*")
+TAG = re.compile(r"</?(?:b|i|u|p|em|strong|br|span|div)(?: ?/)?>")
 EXAMPLE = re.compile(r"\b(?:e\.g|i\.e)\. ?|\b(?:ex|eg)[.:] ")
 DASH = re.compile(r" -+ | --+ ?|-+$", re.MULTILINE)
 
@@ -67,6 +68,8 @@ def stated_choice(options: Mapping[str, Sequence[str]]) -> Reader[str]:
 
 
 def _read(text: str, called: Names) -> Reading[str]:
+    if len(text) > LONGEST_SENT and len(text.strip(" \t\r\n\0")) > LONGEST_SENT:
+        return Reading(Nonresponse("unclear", f"longer than {LONGEST_SENT} characters"), "too-long")
     start, end, finished = spoken(text)
     if not finished:
         return Reading(Nonresponse("truncated", "stopped while thinking"), "unfinished-thinking")
@@ -101,9 +104,13 @@ def _read_proper(proper: str, called: Names) -> Reading[str]:
     option = called.whole(folded.text) if len(folded.text) < 200 else None
     if option is not None and "?" not in folded.text:
         return Reading(called.values[option], "whole-reply", (0, len(proper)))
-    forms, plain = filled(folded.text, called)
+    untagged = TAG.sub(lambda m: " " * len(m[0]), folded.text)
+    forms, plain = filled(untagged, called)
     folded = Folded(plain, folded.starts)
-    bones = _ruled(skeleton(folded, called.mentions(folded, proper)))
+    mentions = called.mentions(folded, proper)
+    if len(mentions) > MOST:
+        return Reading(Nonresponse("unclear", f"over {MOST} mentions of the options"), "too-long")
+    bones = _ruled(skeleton(folded, mentions))
     heard = [(bones.starts[said.span[0]], _placed(said, bones)) for said in _heard(bones.text)]
     for form in forms:
         span = (form.start, form.end)

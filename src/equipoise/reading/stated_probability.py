@@ -6,25 +6,32 @@ import re
 from typing import Final
 
 from equipoise.reading.clauses import REFUSAL
-from equipoise.reading.folding import Folded, fold
+from equipoise.reading.folding import fold
 from equipoise.reading.thinking import spoken
 from equipoise.terms import Completion, Nonresponse, Reader, Reading
 
-LONGEST: Final = 20_000
+LONGEST: Final = 10_000
 NUMBER = (
-    r"(?P<number{0}>(?<![\w.,/])[-+−]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,15}})?|"
-    r"(?<![\w.,/])[-+−]?\d{{1,15}}(?:[.,]\d{{1,15}})?)(?![\w/^]|[.,]\d)"
+    r"(?P<number{0}>(?<![a-z0-9_.,/])[-+−]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,15}})?|"
+    r"(?<![a-z0-9_.,/])[-+−]?\d{{1,15}}(?:[.,]\d{{1,15}})?)(?![a-z0-9_/^]|[.,]\d)"
 )
 POINTS = r" ?(?:%|percent|per cent|pour ?cent|points?|(?:/|out of|sur) ?100(?!\d))?"
 ONE = NUMBER.format("")
-WHOLE = re.compile(rf"(?:about |around |approximately |environ |大约|大概|约|~ ?|≈ ?)?{ONE}{POINTS}")
+WHOLE = re.compile(
+    rf"(?:about |around |roughly |approximately |environ |大约|大概|约|~ ?|≈ ?)?{ONE}{POINTS}"
+)
+EXPONENT = re.compile(r"\d{1,3}(?:\.\d{1,6})?e\+?\d")
+CHINESE = re.compile(
+    r"(?:百分之)?(?:(一?百)|([一二两三四五六七八九]?十)?([一二三四五六七八九])?|([零〇]))"
+)
 FRACTION = re.compile(r"(\d{1,6}) ?[/⁄] ?(\d{1,6})")
 PER_HUNDRED = re.compile(rf"百分之 ?{ONE}|{NUMBER.format('b')} ?(?:/|out of|sur) ?100(?!\d)")
 CONCLUDES = (
     r"(?:(?:my|the|ma|la)(?: (?:final|own|best|estimated))? (?:probability|answer|estimate|guess|"
     r"number|reponse|"
     r"probabilite|estimation)(?: finale)?(?: here)?(?: is| would be|:| est| serait| est de)+|"
-    r"^(?:final )?(?:answer|probability|estimate|reponse|probabilite)(?: is|:| -|=)+|"
+    r"^(?:final )?(?:answer|final|probability|estimate|reponse|probabilite|estimation)"
+    r"(?: is| ?:| -| ?=)+|if i (?:had|have) to [a-z ]{0,30}[,:]|s'il faut [a-z ]{0,30}[,:]|"
     r"(?:so|thus|therefore|hence|donc)(?: i(?:'d| would)? (?:say|give|go with|estimate)|"
     r" my (?:answer|estimate) is)?,?:?|"
     r"i(?:'d| would|'ll| will)? (?:say|give(?: it)?|answer|estimate|go with|put it at|guess|"
@@ -33,9 +40,14 @@ CONCLUDES = (
     r"(?:我的)?(?:答案|概率|回答|可能性)(?:是|为|:)+|我(?:会)?(?:说|给出?|认为是|选|估计)|"
     r"所以(?:是)?:?|"
     r"(?:probability|answer)(?: is|:) )"
-    r" ?(?:about |around |approximately |environ |大约|大概|约|~ ?)?"
+    r" {0,9}(?:about |around |roughly |approximately |environ |大约|大概|约|~ ?)?"
 )
 CONCLUDED = re.compile(rf"{CONCLUDES}{NUMBER.format('')}{POINTS}", re.MULTILINE)
+CHANCE = r"(?:probability|chances?|likelihood|odds|probabilite|概率|可能性|几率)"
+LIKELY = re.compile(
+    rf"{CHANCE}[^.!?\d\n]{{0,60}}(?:\b(?:is|of|at|est|de|a)|[:=是为]) ?{NUMBER.format('')}{POINTS}|"
+    rf"{NUMBER.format('b')} ?(?:%|percent|pour ?cent) ?(?:de |的)?{CHANCE}"
+)
 LEADING = re.compile(rf"{ONE}{POINTS}(?=$|[.!;:,\n] ?|[。！，；]| ?[—(-])")
 ANY = re.compile(r"\d+(?:[.,]\d+)*")
 RANGE = re.compile(r"\d ?%? ?(?:-|—|–|to|or|and|a|ou|et|到|至|或|~) ?\d")
@@ -72,6 +84,8 @@ def _read(completion: Completion) -> Reading[float]:
         return Reading(Nonresponse("truncated", "stopped at the token limit"), "cut-off")
     if completion.finish == "filter":
         return Reading(Nonresponse("refused", "stopped by a filter"), "filtered")
+    if len(completion.text) > 300_000:
+        return Reading(Nonresponse("unclear", "longer than 300000 characters"), "too-long")
     start, end, finished = spoken(completion.text)
     if not finished:
         return Reading(Nonresponse("truncated", "stopped while thinking"), "unfinished-thinking")
@@ -87,34 +101,19 @@ def _read(completion: Completion) -> Reading[float]:
         return reading
     first, last = reading.span
     return Reading(reading.value, reading.rule,
-                   (start + folded.origin(first), start + _last(folded, last) + 1))
-
-
-def _last(folded: Folded, end: int) -> int:
-    return folded.origin(end - 1)
+                   (start + folded.origin(first), start + folded.origin(last - 1) + 1))
 
 
 def _by_rules(plain: str) -> Reading[float]:
-    said = plain.strip(" \t\n\0.!。,;:()#~<>")
-    at = plain.find(said)
-    whole = WHOLE.fullmatch(plain, at, at + len(said)) if "<" not in plain[:at] else None
-    if whole is not None and plain[max(0, at - 1) : at] not in ("<", ">", "~"):
-        return _points(whole, "whole-number", alone="%" not in whole[0])
-    fraction = FRACTION.fullmatch(said)
-    if fraction is not None:
-        return _fraction(fraction, at)
-    hundred = PER_HUNDRED.fullmatch(said)
-    if hundred is not None:
-        return _points(PER_HUNDRED.search(plain), "whole-number", alone=False)
-    concluded = [m for m in CONCLUDED.finditer(plain) if _sound(plain, m)]
-    if concluded:
-        values = {_text(m) for m in concluded}
-        if len(values) > 1 and not _last_line(plain, concluded[-1]):
-            return Reading(Nonresponse("unclear", "several numbers"), "several-numbers")
-        return _points(concluded[-1], "concluded-number", alone="%" not in concluded[-1][0])
+    reading = _whole(plain) or _concluded(plain)
+    if reading is not None:
+        return reading
     leading = LEADING.match(plain, len(plain) - len(plain.lstrip()))
     if leading is not None and _sound(plain, leading) and not _listed(plain, leading):
         return _points(leading, "leading-number", alone="%" not in leading[0])
+    likely = LIKELY.search(plain) if len(ANY.findall(plain)) == 1 else None
+    if likely is not None and "?" not in plain and not NEGATES.search(plain):
+        return _points(likely, "only-number", alone="%" not in likely[0])
     if REFUSAL.search(plain):
         return Reading(Nonresponse("refused"), "refusal")
     found = len(ANY.findall(plain))
@@ -123,10 +122,41 @@ def _by_rules(plain: str) -> Reading[float]:
     return Reading(Nonresponse("unclear"), "no-number-stated")
 
 
+def _whole(plain: str) -> Reading[float] | None:
+    """The reading of a reply that is one number, however it is written; None if it is not."""
+    said = plain.strip(" \t\n\0.!。,;:()#~<>")
+    at = plain.find(said)
+    last = at + len(said)
+    if plain[:at].strip().endswith(("<", ">", "~")):
+        return None
+    whole = WHOLE.fullmatch(plain, at, last) or PER_HUNDRED.fullmatch(plain, at, last)
+    if whole is not None:
+        return _points(whole, "whole-number", alone=re.search("%|100|百", whole[0]) is None)
+    if EXPONENT.fullmatch(said):
+        return _in_range(float(said), said, "whole-number", (at, last))
+    numeral = CHINESE.fullmatch(said)
+    if numeral is not None and said:
+        return Reading(_chinese(numeral), "chinese-number", (at, last))
+    fraction = FRACTION.fullmatch(said)
+    return _fraction(fraction, at) if fraction is not None else None
+
+
+def _concluded(plain: str) -> Reading[float] | None:
+    """The reading of the last number that a concluding phrase states; None if there is none."""
+    stated = [m for m in CONCLUDED.finditer(plain) if _sound(plain, m)]
+    if not stated:
+        return None
+    last = stated[-1]
+    several = len({_text(m) for m in stated}) > 1 and not _last_line(plain, last)
+    if several or _contested(plain[last.end() :]):
+        return Reading(Nonresponse("unclear", "several numbers"), "several-numbers")
+    return _points(last, "concluded-number", alone="%" not in last[0])
+
+
 def _sound(plain: str, match: re.Match[str]) -> bool:
     """Whether a number stands by itself: no range, no bound, no condition, no question."""
     line = plain[max(plain.rfind("\n", 0, match.start()), match.start() - 40) + 1 : match.end()]
-    clause = re.split(r"[.!?;,。，；](?!\d)", line)[-1]
+    clause = re.split(r"[.!?;:,。，；](?!\d)", line)[-1]
     after = plain[match.end() : match.end() + 30]
     if RANGE.match(plain[match.end("number") - 1 : match.end() + 12]):
         return False
@@ -139,13 +169,15 @@ def _sound(plain: str, match: re.Match[str]) -> bool:
 def _listed(plain: str, match: re.Match[str]) -> bool:
     """Whether a leading number may be a list's number, or one of several that compete."""
     rest = plain[match.end() :]
-    if re.match(r"[.):] ?\S", rest) and match["number"] in ("1", "0") or re.search(
-        r"^\s*2[.)]", rest, re.MULTILINE
-    ):
+    if match["number"] in ("0", "1") and re.search(r"^[.):] ?\S|\n\s*2[.)]", rest):
         return True
-    if re.search(r"\b(?:actually|wait|no|rather|correction|instead|or)\b|不对|等等|非\b|en fait", rest):
-        return True
-    return bool(re.search(r"\d ?(?:%|percent|pour ?cent)|^[^\n]{0,3}\d", rest))
+    return _contested(rest) or bool(re.search(r"^[^\n]{0,3}\d", rest))
+
+
+def _contested(rest: str) -> bool:
+    """Whether what follows a number takes it back, or gives another percentage."""
+    taken_back = r"\b(?:actually|wait|no|rather|correction|instead|or)\b|不对|等等|更正|\ben fait\b"
+    return re.search(rf"{taken_back}|\d ?(?:%|percent|pour ?cent)", rest) is not None
 
 
 def _last_line(plain: str, match: re.Match[str]) -> bool:
@@ -157,27 +189,38 @@ def _text(match: re.Match[str]) -> str:
     return str(groups.get("number") or groups.get("numberb"))
 
 
-def _points(match: re.Match[str] | None, rule: str, *, alone: bool) -> Reading[float]:
-    assert match is not None
+def _points(match: re.Match[str], rule: str, *, alone: bool) -> Reading[float]:
     text = _text(match)
     digits = text.replace("−", "-")
     if re.fullmatch(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
         digits = digits.replace(",", "")
     value = float(digits.replace(",", "."))
-    group = "number" if match.groupdict().get("number") else "numberb"
-    span = match.span(group)
-    if not 0 <= value <= 100:
-        detail = f"out of range: {text} is not from 0 to 100"
-        return Reading(Nonresponse("invalid", detail), "out-of-range", span)
+    span = match.span("number" if match.groupdict().get("number") else "numberb")
     if alone and 0 < value <= 1 and re.search(r"[.,]", text):
         return Reading(Nonresponse("unclear", f"{text} may be a proportion"), "maybe-proportion",
                        span)
+    return _in_range(value, text, rule, span)
+
+
+def _in_range(value: float, text: str, rule: str, span: tuple[int, int]) -> Reading[float]:
+    if not 0 <= value <= 100:
+        detail = f"out of range: {text} is not from 0 to 100"
+        return Reading(Nonresponse("invalid", detail), "out-of-range", span)
     return Reading(value, rule, span)
+
+
+def _chinese(numeral: re.Match[str]) -> float:
+    digits = dict(zip("一二两三四五六七八九", (1, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
+    hundred, tens, units, _ = numeral.groups()
+    tenfold = digits.get(tens[0], 1) if tens else 0
+    return 100.0 if hundred else 10.0 * tenfold + digits.get(units or "", 0)
 
 
 def _fraction(match: re.Match[str], at: int) -> Reading[float]:
     above, below = int(match[1]), int(match[2])
     span = (at, at + len(match[0]))
+    if above == below != 1:
+        return Reading(Nonresponse("unclear", f"{match[0]} may be a tie"), "several-numbers")
     if below == 0 or above > below:
         detail = f"out of range: {match[0]} is not from 0 to 1"
         return Reading(Nonresponse("invalid", detail), "out-of-range", span)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import Rate
 
@@ -53,3 +56,58 @@ def counted(kinds: dict[str, int]) -> str:
     """
     ranked = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
     return ", ".join(f"{n:,} {kind}" for kind, n in ranked) or "none"
+
+
+def spelled(n: int) -> str:
+    """A count as running text has it.
+
+    >>> spelled(12), spelled(3276)
+    ('twelve', '3,276')
+    """
+    names = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+             "eleven", "twelve")
+    return names[n] if 0 <= n < len(names) else f"{n:,}"
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Parts of a sentence as one.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def of(found: Rate) -> str:
+    """A rate's count and its n.
+
+    >>> from equipoise.stats.wilson import rate
+    >>> of(rate(3, 16))
+    '3 of 16'
+    """
+    return f"{found.count:,} of {found.n:,}"
+
+
+def bounds(found: Rate) -> str:
+    """A rate in percent with its interval, or why there is none.
+
+    >>> from equipoise.stats.wilson import rate
+    >>> bounds(rate(3, 16))
+    '19% [7, 43]'
+    """
+    if isinstance(found.low, Undefined) or isinstance(found.high, Undefined):
+        return percent(found.estimate)
+    return f"{percent(found.estimate)} [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+
+
+def when(micros: int) -> str:
+    """A moment, from microseconds since 1970, in UTC.
+
+    >>> when(1_764_460_800_000_000)
+    '30 November 2025, 00:00 UTC'
+    """
+    at = datetime.fromtimestamp(micros // 1_000_000, UTC)
+    months = ("January February March April May June July August September October November"
+              " December").split()
+    return f"{at.day} {months[at.month - 1]} {at.year}, {at:%H:%M} UTC"
