@@ -10,14 +10,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 EQUIPOISE = [sys.executable, "-m", "equipoise"]
 RUN = "bench"
+LIMIT = 60
+"""Seconds after which an act is stopped: the benchmark as a whole takes minutes."""
 
 
 class Failed(Exception):
@@ -29,15 +33,28 @@ def timed(command: list[str]) -> dict[str, float]:
     with tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        stop = threading.Timer(LIMIT, process.kill)
+        stop.start()
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
+        stop.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             errors.seek(0)
-            lines = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
-            raise Failed(f"exit {process.returncode}: {lines[-1]}")
+            raise Failed(reason(process.returncode, errors.read().decode(errors="replace")))
     cpu = used.ru_utime + used.ru_stime
     return {"seconds": seconds, "cpu": cpu, "peak_mb": used.ru_maxrss / 1024}
+
+
+def reason(code: int, errors: str) -> str:
+    """Why a command failed: that it took too long, or its last word.
+
+    >>> reason(2, "Usage: …\\nNo suite 'huge'.\\n"), reason(-9, "")
+    ("exit 2: No suite 'huge'.", 'stopped after 60 s')
+    """
+    if code == -signal.SIGKILL:
+        return f"stopped after {LIMIT} s"
+    return f"exit {code}: {(errors.strip().splitlines() or ['no message'])[-1]}"
 
 
 def run_command(url: str, ledger: Path, suite: str, at_once: int) -> list[str]:
