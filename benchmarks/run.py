@@ -98,12 +98,16 @@ def inspect_ai(server: Mock, cells: int, at_once: int) -> Figures:
 
 
 def equipoise(server: Mock, ledger: Path, suite: str, at_once: int) -> Figures:
-    """One run on a ledger of its own; `asking` is the time between first and last request."""
+    """One run, or one resumed; `asking` is the time between first and last request."""
     server.lap()
-    figures = contender(
-        "equipoise", "run", "--url", server.url, "--ledger", ledger, "--suite", suite,
-        "--at-once", at_once,
-    )  # fmt: skip
+    try:
+        figures = contender(
+            "equipoise", "run", "--url", server.url, "--ledger", ledger, "--suite", suite,
+            "--at-once", at_once,
+        )  # fmt: skip
+    except Skipped:
+        ledger.unlink(missing_ok=True)
+        raise
     lap = server.lap()
     return figures | {"cells": lap["count"], "asking": lap["seconds"]}
 

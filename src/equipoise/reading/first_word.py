@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from equipoise.reading.folding import fold
-from equipoise.reading.names import LETTER, names
+from equipoise.reading.names import Names, is_letter, names
 from equipoise.terms import Completion, Nonresponse, Reader, Reading
 
 REFUSALS = re.compile(
@@ -41,14 +42,16 @@ def first_word(options: Mapping[str, Sequence[str]]) -> Reader[str]:
     'refused'
     """
     called = names(options)
-    either = "|".join(map(_named, sorted(called.exact, key=lambda name: (-len(name), name))))
-    pattern = re.compile(either)
+    spelled = {name: value for value, said in options.items() for name in said}
 
     def read(completion: Completion) -> Reading[str]:
         if completion.finish == "filter":
             return Reading(Nonresponse("refused", "stopped by a filter"), "filtered")
-        folded = fold(completion.text)
-        match = pattern.search(folded.text)
+        text = completion.text
+        if completion.finish != "length" and (value := spelled.get(text)) is not None:
+            return Reading(value, "first-word", (0, len(text)))
+        folded = fold(text)
+        match = _first(_pattern(called), folded.text)
         cut = completion.finish == "length"
         if match is not None and not (cut and match.end() == len(folded.text)):
             span = (folded.origin(match.start()), folded.origin(match.end() - 1) + 1)
@@ -65,7 +68,28 @@ def first_word(options: Mapping[str, Sequence[str]]) -> Reader[str]:
     return read
 
 
+@lru_cache(maxsize=4096)
+def _compiled(called: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(_named, sorted(called, key=lambda name: (-len(name), name)))))
+
+
+def _pattern(called: Names) -> re.Pattern[str]:
+    return _compiled(tuple(called.exact))
+
+
 def _named(name: str) -> str:
-    before = rf"(?<!{LETTER})" if re.match(LETTER, name) else ""
-    after = rf"(?!{LETTER})" if re.search(rf"{LETTER}$", name) else ""
-    return before + re.escape(name).replace(r"\ ", r"\s{1,3}") + after
+    return re.escape(name).replace(r"\ ", r"\s{1,3}")
+
+
+def _first(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The first match that is no part of a longer word."""
+    match = pattern.search(text)
+    while match is not None:
+        start, end = match.span()
+        joined = (start and is_letter(text[start]) and is_letter(text[start - 1])) or (
+            end < len(text) and is_letter(text[end - 1]) and is_letter(text[end])
+        )
+        if not joined:
+            return match
+        match = pattern.search(text, start + 1)
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +12,7 @@ from equipoise.terms import Misuse
 
 CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 LETTER = rf"[^\W_{CJK}]"
+ONE_LETTER = re.compile(LETTER)
 """A letter or digit of a script that puts spaces between words."""
 
 LABEL_WORDS = "option|choice|letter|label|lettre|choix|选项|选择|方案|答案|answer|reponse|statement"
@@ -52,8 +53,16 @@ class Names:
 
     values: tuple[str, ...]
     exact: Mapping[str, int]
-    words: re.Pattern[str] | None
-    letters: re.Pattern[str] | None
+    spelled: tuple[str, ...]
+    lettered: tuple[str, ...]
+
+    @property
+    def words(self) -> re.Pattern[str] | None:
+        return _word_pattern(self.spelled)
+
+    @property
+    def letters(self) -> re.Pattern[str] | None:
+        return _letters(self.lettered)
 
     def whole(self, text: str) -> int | None:
         """The option that a short text names and names alone; None if it is not one.
@@ -78,7 +87,7 @@ class Names:
         found: list[Mention] = []
         taken = bytearray(len(text))
         if self.words is not None:
-            for match in self.words.finditer(text):
+            for match in apart(self.words, text):
                 option = self._word(match[0])
                 if option is None or not _stands_alone(match):
                     continue
@@ -111,7 +120,7 @@ def names(options: Mapping[str, Sequence[str]]) -> Names:
     return _names(tuple((value, tuple(called)) for value, called in options.items()))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _names(options: tuple[tuple[str, tuple[str, ...]], ...]) -> Names:
     exact: dict[str, int] = {}
     for option, (_, called) in enumerate(options):
@@ -132,28 +141,64 @@ def _names(options: tuple[tuple[str, tuple[str, ...]], ...]) -> Names:
         for label in ("option", "choice", "选项", "选", "我选", "我选择", "选择", "选项 "):
             joint = " " if label.isascii() else ""
             exact.setdefault(label + joint + letter, exact[letter])
-    return Names(tuple(v for v, _ in options), exact, _word_pattern(words), _letters(letters))
+    return Names(tuple(v for v, _ in options), exact, tuple(words), tuple(letters))
 
 
 def _is_letter(name: str) -> bool:
     return len(name) == 1 and re.fullmatch(LETTER, name) is not None
 
 
-def _word_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
+@lru_cache(maxsize=4096)
+def _word_pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Finds the words wherever they stand; `apart` keeps those that stand apart.
+
+    The pattern holds no character classes: they take milliseconds to compile, and there are
+    thousands of sets of options.
+    """
     if not words:
         return None
-    before, after = rf"(?<!{LETTER})(?<!{LETTER}-)(?<!-)", rf"(?!{LETTER}|-{LETTER})"
     either = []
     for word in words:
         body = re.escape(word).replace(r"\ ", r"\s{1,3}")
-        plural = "(?:e?s)?" if re.search(r"[a-z]{3}$", word) else ""
-        left = before if re.match(LETTER, word) else ""
-        right = after if re.search(rf"{LETTER}$", word) else ""
-        either.append(f"{left}{body}{plural}{right}")
+        plural = "(?:e?s)?" if word[-3:].isascii() and word[-3:].isalpha() else ""
+        either.append(f"{body}{plural if len(word) > 2 else ''}")
     return re.compile("|".join(either))
 
 
-def _letters(letters: Sequence[str]) -> re.Pattern[str] | None:
+def apart(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The matches that are no part of a longer word: letters of a script with spaces end them."""
+    match = pattern.search(text)
+    while match is not None:
+        alone = _begins(text, match.start()) and _ends(text, match.end())
+        if alone:
+            yield match
+        match = pattern.search(text, match.end() if alone else match.start() + 1)
+
+
+def _begins(text: str, start: int) -> bool:
+    if not is_letter(text[start]):
+        return True
+    before = text[start - 1 : start]
+    return before != "-" and not (before and is_letter(before))
+
+
+def _ends(text: str, end: int) -> bool:
+    if not is_letter(text[end - 1]) or end == len(text):
+        return True
+    after = text[end : end + 2]
+    return not is_letter(after[0]) and not (
+        len(after) == 2 and after[0] == "-" and is_letter(after[1])
+    )
+
+
+@lru_cache(maxsize=4096)
+def is_letter(character: str) -> bool:
+    """A letter or digit of a script that puts spaces between words."""
+    return ONE_LETTER.match(character) is not None
+
+
+@lru_cache(maxsize=256)
+def _letters(letters: tuple[str, ...]) -> re.Pattern[str] | None:
     if not letters:
         return None
     either = "".join(map(re.escape, sorted(letters)))

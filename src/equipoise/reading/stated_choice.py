@@ -49,6 +49,7 @@ def stated_choice(options: Mapping[str, Sequence[str]]) -> Reader[str]:
     """
     called = names(options)
     whole, values = called.exact, called.values
+    spelled = {name: value for value, said in options.items() for name in said}
 
     def read(completion: Completion) -> Reading[str]:
         text = completion.text
@@ -56,6 +57,8 @@ def stated_choice(options: Mapping[str, Sequence[str]]) -> Reader[str]:
             return Reading(Nonresponse("truncated", "stopped at the token limit"), "cut-off")
         if completion.finish == "filter":
             return Reading(Nonresponse("refused", "stopped by a filter"), "filtered")
+        if (value := spelled.get(text)) is not None:
+            return Reading(value, "whole-reply", (0, len(text)))
         if len(text) < 64 and text.isascii():
             short = text.strip(DECORATION)
             option = whole.get(short.lower())

@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from equipoise.instruments.fingerprint.instrument import ORDERS, Choice
-from equipoise.instruments.fingerprint.measures import (
-    CAUSES,
-    Findings,
-    Fingerprint,
-    cause,
-)
+from equipoise.instruments.fingerprint.measures import CAUSES, Findings, Fingerprint, cause
 from equipoise.instruments.fingerprint.slot import Cell
 from equipoise.instruments.fingerprint.suite import Suite
 from equipoise.registration import Registration
-from equipoise.terms import Instrument, Nonresponse, Observation
+from equipoise.terms import Instrument, Nonresponse, Observation, Trial
 
 Cells = Mapping[tuple[str, str], Observation[Choice]]
 """One pair's cells, by (framing, order)."""
@@ -28,6 +23,9 @@ Name = tuple[str, str, int]
 FATES = ("committed", *CAUSES)
 SMALL = 400
 """The most pairs of which a page carries every reply."""
+
+MOST_LINES = 6_600
+"""The most lines, a pair in an arm each, that a page carries."""
 
 MODES = {
     "free": "answering freely",
@@ -57,6 +55,10 @@ class Arm:
     fates: Mapping[str, tuple[str, ...]]
 
     @property
+    def name(self) -> Name:
+        return self.found.subject, self.found.answer, self.found.draw
+
+    @property
     def not_asked(self) -> int:
         return self.found.lost.get("not asked", 0)
 
@@ -71,6 +73,7 @@ class Gathered:
     arms: tuple[Arm, ...]
     reader: str
     places: Mapping[str, int]
+    lines: Mapping[str, frozenset[str]]
 
     @property
     def cells_of_pair(self) -> int:
@@ -82,8 +85,8 @@ class Gathered:
         return len(self.suite.pairs) > SMALL
 
     def address(self, arm: Arm, item: str) -> str:
-        """Where a pair stands on the page; made of numbers, never of a name someone chose."""
-        return f"{arm.key}-p{self.places[item]}"
+        """Where a pair stands on the page, if it does: numbers, never a name someone chose."""
+        return f"{arm.key}-p{self.places[item]}" if item in self.lines[arm.key] else ""
 
 
 def gather(
@@ -98,8 +101,8 @@ def gather(
     cells: defaultdict[Name, defaultdict[str, dict[tuple[str, str], Observation[Choice]]]]
     cells = defaultdict(lambda: defaultdict(dict))
     for o in observations:
-        answer, framing, order = o.trial.condition.values()
-        cells[o.trial.subject.name, answer, o.trial.draw][o.trial.item][framing, order] = o
+        _, framing, order = o.trial.condition.values()
+        cells[name_of(o.trial)][o.trial.item][framing, order] = o
     several = any(draw > 1 for _, _, draw in cells)
     arms = []
     for place, name in enumerate(_ordered(registration, list(cells)), 1):
@@ -111,7 +114,13 @@ def gather(
                         tuple(f for f in read if f.reader != reader), cells[name],
                         _fates(suite, found, cells[name])))
     return Gathered(registration, suite, findings, tuple(arms), reader,
-                    {item: place for place, item in enumerate(suite.pairs, 1)})
+                    {item: place for place, item in enumerate(suite.pairs, 1)},
+                    {arm.key: _lines(arm, MOST_LINES // len(arms)) for arm in arms})
+
+
+def name_of(trial: Trial) -> Name:
+    """The arm a trial belongs to."""
+    return trial.subject.name, trial.condition["answer"], trial.draw
 
 
 def suite_of(instrument: Instrument[Choice]) -> Suite:
@@ -120,6 +129,14 @@ def suite_of(instrument: Instrument[Choice]) -> Suite:
     if isinstance(analyse, partial) and analyse.args and isinstance(analyse.args[0], Suite):
         return analyse.args[0]
     raise TypeError(f"the instrument {instrument.name!r} is not a fingerprint over a suite")
+
+
+def _lines(arm: Arm, most: int) -> frozenset[str]:
+    """The pairs that have a line on the page: all, or where they are too many the first of each
+    fate."""
+    if len(arm.cells) > most:
+        most //= len(arm.fates)
+    return frozenset(item for items in arm.fates.values() for item in items[:most])
 
 
 def _ordered(registration: Registration, names: Sequence[Name]) -> list[Name]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from equipoise.report.visible import visible
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import Rate
 
@@ -88,7 +89,7 @@ def stacked(segments: Iterable[Segment], title: str, about: str, name: str) -> M
     """One bar of parts that make a whole, each with its own hatch and its count above it."""
     kept = [segment for segment in segments if segment.count]
     total = sum(segment.count for segment in kept)
-    parts = [Markup("<title>{}</title><desc>{}</desc>").format(title, about)]
+    parts = [Markup("<title>{}</title><desc>{}</desc>").format(visible(title), visible(about))]
     start = 0.0
     for segment in kept:
         width = 100 * segment.count / total

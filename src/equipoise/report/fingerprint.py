@@ -17,17 +17,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise.instruments.fingerprint.instrument import Choice
-from equipoise.instruments.fingerprint.measures import Difference, Fingerprint
+from equipoise.instruments.fingerprint.measures import Fingerprint
 from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
 from equipoise.report import charts, sentences, words
-from equipoise.report.arms import FATES, SMALL, Arm, Gathered, gather
+from equipoise.report.arms import FATES, SMALL, Arm, Gathered, gather, name_of
 from equipoise.report.rows import (
+    CELL,
+    DIFFERENCES,
     FIRST_OF_DIFFERENCES,
     FIRST_OF_FATE,
     CellView,
     PairView,
     cell_view,
+    heft,
     pair_view,
     with_replies,
 )
@@ -54,6 +57,7 @@ class Group:
     fate: str
     address: str
     meaning: str
+    count: int
     pairs: tuple[PairView, ...]
     is_open: bool
 
@@ -127,7 +131,7 @@ def page(
         measured=not registration.until_dissent,
         subjects=[_subject(subject) for subject in registration.subjects],
         prompts=prompts(g) if g.suite.pairs else (),
-        differences=[_difference(g, d) for d in g.findings.differences[:MOST_DIFFERENCES]],
+        differences=_differences(g),
         readers=registration.readers,
         replies=len(replies), every=sum(len(arm.cells) for arm in g.arms),
         small=SMALL, first_of_fate=FIRST_OF_FATE, first_of_differences=FIRST_OF_DIFFERENCES,
@@ -162,18 +166,20 @@ def _ticked(sentence: str) -> Markup:
 def arm_view(g: Gathered, arm: Arm, replies: frozenset[tuple[str, str]]) -> ArmView:
     found = arm.found
     groups = tuple(
-        Group(fate, f"{arm.key}-{charts.slug(fate)}", sentences.meanings(g)[fate],
-              tuple(pair_view(g, arm, item, (arm.key, item) in replies) for item in items),
+        Group(fate, f"{arm.key}-is-{charts.slug(fate)}", sentences.meanings(g)[fate],
+              len(items),
+              tuple(pair_view(g, arm, item, (arm.key, item) in replies) for item in items
+                    if g.address(arm, item)),
               len(items) <= MOST_OPEN)
         for fate, items in arm.fates.items()
     )
     counts = {fate: len(items) for fate, items in arm.fates.items()}
     followed = found.position
     return ArmView(
-        arm, sentences.remainder(arm), losses(found.lost),
+        arm, sentences.remainder(g, arm), losses(found.lost),
         f"{found.expected_false_commits:.2g}", charts.interval(found.commits),
         charts.stacked(
-            [charts.Segment(fate, n, f"{arm.key}-{charts.slug(fate)}")
+            [charts.Segment(fate, n, f"{arm.key}-is-{charts.slug(fate)}")
              for fate, n in counts.items()],
             f"What became of the pairs: {arm.title}", charts.counts_in_words(counts),
             f"{arm.key}-fates",
@@ -204,8 +210,9 @@ def _sharpness(arm: Arm) -> Sharpness | None:
     if isinstance(value, Undefined) or isinstance(floor, Undefined):
         return None
     picked = [slot.picked for slot in arm.found.slots.values() if slot.picked]
+    beside = "above" if value >= floor else "below"
     return Sharpness(
-        words.number(value), words.number(floor), f"{abs(value - floor):.2f} {'above' if value >= floor else 'below'} the floor",
+        words.number(value), words.number(floor), f"{abs(value - floor):.2f} {beside} the floor",
         len(picked), f"{sum(picked) / len(picked):.1f}", charts.sharpness(value, floor),
     )
 
@@ -229,13 +236,18 @@ def _settings(found: Mapping[str, Any]) -> str:
     )
 
 
-def _difference(g: Gathered, difference: Difference) -> DifferenceView:
-    trial = difference.trial
-    answer, framing, order = trial.condition.values()
-    [arm] = [a for a in g.arms if (a.found.subject, a.found.answer, a.found.draw)
-             == (trial.subject.name, answer, trial.draw)]
-    return DifferenceView(
-        arm.title, g.address(arm, trial.item), trial.item, framing,
-        g.suite.shown(trial.item, framing, order)[0],
-        cell_view(g, arm.cells[trial.item][framing, order], ""),
-    )
+def _differences(g: Gathered) -> list[DifferenceView]:
+    """The first cells read differently, as many as there is room for."""
+    by_name, room, found = {arm.name: arm for arm in g.arms}, DIFFERENCES, []
+    for difference in g.findings.differences[:MOST_DIFFERENCES]:
+        trial = difference.trial
+        room -= CELL + heft(difference.text)
+        if room < 0:
+            break
+        arm, (_, framing, order) = by_name[name_of(trial)], trial.condition.values()
+        found.append(DifferenceView(
+            arm.title, g.address(arm, trial.item), trial.item, framing,
+            g.suite.shown(trial.item, framing, order)[0],
+            cell_view(g, arm.cells[trial.item][framing, order], ""),
+        ))
+    return found

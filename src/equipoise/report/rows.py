@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,16 +11,18 @@ from equipoise.elicit import NO_REPLY
 from equipoise.instruments.fingerprint.instrument import ORDERS, Choice
 from equipoise.instruments.fingerprint.measures import said
 from equipoise.instruments.fingerprint.slot import coin_floor
-from equipoise.report.arms import Arm, Gathered, read, side
+from equipoise.report.arms import Arm, Gathered, name_of, read, side
 from equipoise.report.charts import balance_line, strip
-from equipoise.report.visible import LANGUAGE_TAGS, left_out, marked, tag
+from equipoise.report.tables import rows_a_framing
+from equipoise.report.visible import LANGUAGE_TAGS, LONGEST, left_out, marked, tag
 from equipoise.report.words import counted, number
 from equipoise.stats.undefined import Undefined
 from equipoise.terms import Nonresponse, Observation, Reading
 
 FIRST_OF_FATE, FIRST_OF_DIFFERENCES = 10, 100
-ROOM, CELL_ROOM = 6_500_000, 420
-"""Bytes of HTML the replies may take in all, and what one cell takes beside its reply."""
+PAGE, LINE, ROW, CELL, DIFFERENCES = 9_000_000, 700, 340, 480, 600_000
+"""Bytes of HTML: what a page may hold; what a pair's line, a row behind a framing's figures and a
+cell without its reply take; what the replies that are read differently may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,9 @@ def with_replies(g: Gathered) -> frozenset[tuple[str, str]]:
     All of them in a small suite. In a large one the first pairs of each fate in each arm, and
     the first pairs in which the readers differ; in either, as many as there is room for.
     """
-    room = ROOM
+    lines = sum(map(len, g.lines.values()))
+    rows = len(g.arms) * len(g.suite.framings) * rows_a_framing(g)
+    room = PAGE - lines * LINE - rows * ROW - DIFFERENCES
     chosen = set()
     for arm, item in _wanted(g):
         room -= _takes(arm, item)
@@ -177,28 +181,25 @@ def with_replies(g: Gathered) -> frozenset[tuple[str, str]]:
 
 def _wanted(g: Gathered) -> list[tuple[Arm, str]]:
     if not g.large:
-        return [(arm, item) for item in g.suite.pairs for arm in g.arms if item in arm.cells]
+        return [(arm, item) for item in g.suite.pairs for arm in g.arms if g.address(arm, item)]
     wanted = [(arm, item) for arm in g.arms for items in arm.fates.values()
               for item in items[:FIRST_OF_FATE]]
-    by_name = {(a.found.subject, a.found.answer, a.found.draw): a for a in g.arms}
-    differing = [
-        (by_name[d.trial.subject.name, d.trial.condition["answer"], d.trial.draw], d.trial.item)
-        for d in g.findings.differences
-    ]
-    return list({(arm.key, item): (arm, item)
-                 for arm, item in [*wanted, *_unique(differing)[:FIRST_OF_DIFFERENCES]]}.values())
+    by_name = {arm.name: arm for arm in g.arms}
+    differing = _unique((by_name[name_of(d.trial)], d.trial.item) for d in g.findings.differences)
+    shown = [(arm, item) for arm, item in differing if g.address(arm, item)]
+    return _unique([*wanted, *shown[:FIRST_OF_DIFFERENCES]])
 
 
-def _unique(pairs: Sequence[tuple[Arm, str]]) -> list[tuple[Arm, str]]:
+def _unique(pairs: Iterable[tuple[Arm, str]]) -> list[tuple[Arm, str]]:
     return list({(arm.key, item): (arm, item) for arm, item in pairs}.values())
 
 
 def _takes(arm: Arm, item: str) -> int:
     """Bytes of HTML a pair's replies take, at most: a hidden character takes fifty."""
-    cells: Mapping[object, Observation[Choice]] = arm.cells[item]
-    return sum(CELL_ROOM + _heft(o.value.text[:4_000]) for o in cells.values())
+    return sum(CELL + heft(o.value.text) for o in arm.cells[item].values())
 
 
-def _heft(text: str) -> int:
+def heft(text: str) -> int:
+    """Bytes of HTML that a reply takes at most."""
     return sum(1 if " " <= c < "\x7f" and c not in "<>&\"'" else 5 if c in "<>&\"'\n" else
-               4 if c.isprintable() else 50 for c in text)
+               4 if c.isprintable() else 50 for c in text[:LONGEST])

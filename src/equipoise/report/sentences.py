@@ -18,6 +18,7 @@ REMAINDER = {
     "error": "mostly ended in an error",
     "not asked": "were mostly not asked",
 }
+UNTIL = {"not asked": "lost a cell before a second word was named"}
 MOST_IN_A_HEADLINE = 3
 
 
@@ -31,12 +32,21 @@ def headline(g: Gathered) -> tuple[str, ...]:
         by_subject[arm.found.subject].append(arm)
     if len(by_subject) <= MOST_IN_A_HEADLINE:
         return tuple(_committed(name, arms) for name, arms in by_subject.items())
-    first = [arms[0] for arms in by_subject.values()]
-    most = max(first, key=lambda arm: arm.found.commits.count)
-    least = min(first, key=lambda arm: arm.found.commits.count)
-    return (f"Of {len(by_subject)} subjects, {most.found.subject} committed to most words and"
-            f" {least.found.subject} to fewest.",
-            *(_committed(arm.found.subject, [arm]) for arm in (most, least)))
+    return _of_many([arms[0] for arms in by_subject.values()])
+
+
+def _of_many(arms: Sequence[Arm]) -> tuple[str, ...]:
+    """The range, and who stands alone at either end of it."""
+    counts = [arm.found.commits.count for arm in arms]
+    least, most, n = min(counts), max(counts), arms[0].found.commits.n
+    if least == most:
+        return (f"Each of {spelled(len(arms))} subjects committed to a word in {most:,} of {n:,}"
+                " pairs.",)
+    alone = [arm for arm in arms for end in (most, least)
+             if arm.found.commits.count == end and counts.count(end) == 1]
+    return (f"Of {spelled(len(arms))} subjects, the steadiest committed to a word in {most:,} of"
+            f" {n:,} pairs and the least steady in {least:,}.",
+            *(_committed(arm.found.subject, [arm]) for arm in alone))
 
 
 def _committed(name: str, arms: Sequence[Arm]) -> str:
@@ -44,7 +54,7 @@ def _committed(name: str, arms: Sequence[Arm]) -> str:
     modes: defaultdict[str, list[Arm]] = defaultdict(list)
     for arm in arms:
         modes[arm.found.answer].append(arm)
-    parts = []
+    parts: list[str] = []
     for answer, draws in modes.items():
         counts = listed([f"{arm.found.commits.count:,}" for arm in draws])
         pairs = "" if parts else " pairs"
@@ -54,14 +64,15 @@ def _committed(name: str, arms: Sequence[Arm]) -> str:
            f"{parts[-1]}."
 
 
-def remainder(arm: Arm) -> str:
+def remainder(g: Gathered, arm: Arm) -> str:
     """Why the other pairs of an arm hold no word, commonest cause first."""
     rest = arm.found.commits.n - arm.found.commits.count
     if rest == 0:
         return f"{arm.title}: every pair committed."
     ranked = sorted(arm.found.causes.items(), key=lambda kind: -kind[1])
     every = "all " if len(ranked) == 1 and rest > 1 else ""
-    reasons = listed([f"{every}{count:,} {REMAINDER[kind]}" for kind, count in ranked])
+    said = {**REMAINDER, **(UNTIL if g.registration.until_dissent else {})}
+    reasons = listed([f"{every}{count:,} {said[kind]}" for kind, count in ranked])
     return f"{arm.title}: of the {rest:,} pairs without a committed word, {reasons}."
 
 
@@ -79,7 +90,9 @@ def meanings(g: Gathered) -> dict[str, str]:
         "truncated": f"{only}a reply cut off at its limit.",
         "invalid": f"{only}a reply that broke the form asked for.",
         "error": f"{only}a call that ended in an error.",
-        "not asked": "No second word was named, and most cells were not asked.",
+        "not asked": "A cell was lost before a second word was named, and the rest were not asked."
+        if g.registration.until_dissent
+        else "No second word was named, and most cells were not asked.",
     }
 
 
@@ -90,13 +103,26 @@ def saved(g: Gathered) -> str:
     if g.registration.until_dissent:
         return (f"Each pair was asked until its first dissent or loss: that left {skipped:,} of"
                 f" {every:,} calls unasked. Which words are committed is the same as with every"
-                " call made. Why a pair did not commit is then what was seen first, and sharpness"
-                " and the effects of position, framing and language are not measured.")
+                f" call made.{_unfinished(g)} Why a pair did not commit is then what was seen"
+                " first, and sharpness and the effects of position, framing and language are not"
+                " measured.")
     if skipped:
         return (f"This run is not complete: {skipped:,} of {every:,} cells have not been asked, and"
                 " a pair with a cell missing cannot commit. The same `equipoise run` command goes"
                 " on where it stopped.")
     return ""
+
+
+def _unfinished(g: Gathered) -> str:
+    """Pairs that could still commit, where a run until dissent was itself stopped."""
+    left = sum(
+        set(slot.lost) == {"not asked"} and min(slot.picks.values()) == 0
+        for arm in g.arms for slot in arm.found.slots.values()
+    )
+    if not left:
+        return ""
+    return (f" The run is not complete: {left:,} pairs could still commit, and the same"
+            " `equipoise run` command goes on where it stopped.")
 
 
 def limits(g: Gathered) -> tuple[str, ...]:

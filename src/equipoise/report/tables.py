@@ -11,7 +11,7 @@ from equipoise.report.arms import Arm, Cells, Gathered, read, side
 from equipoise.report.visible import LANGUAGE_TAGS
 from equipoise.report.words import bounds, counted, of
 
-FIRST_ROWS, FIRST_NAMES = 30, 200
+MOST_ROWS, FIRST_NAMES = 6_000, 200
 LANGUAGES = {"en": "English", "fr": "French", "zh": "Chinese"}
 SIGN = {"a": -1, "b": 1, "": 0}
 
@@ -73,7 +73,7 @@ class Prompt:
 
 def framing_rows(g: Gathered, arm: Arm) -> tuple[FramingRow, ...]:
     rows = []
-    kept = FIRST_ROWS if g.large else len(g.suite.pairs)
+    kept = rows_a_framing(g)
     for place, (name, effect) in enumerate(arm.found.framings.items(), 1):
         swaps = tuple(_swap(g, arm, item, name) for item in list(arm.cells)[:kept])
         rows.append(FramingRow(
@@ -84,6 +84,11 @@ def framing_rows(g: Gathered, arm: Arm) -> tuple[FramingRow, ...]:
             of(effect.against), bounds(effect.against), swaps, len(arm.cells) - len(swaps),
         ))
     return tuple(rows)
+
+
+def rows_a_framing(g: Gathered) -> int:
+    """How many pairs' rows stand behind each framing's figures."""
+    return min(len(g.suite.pairs), MOST_ROWS // (len(g.arms) * len(g.suite.framings)))
 
 
 def _swap(g: Gathered, arm: Arm, item: str, framing: str) -> Swap:

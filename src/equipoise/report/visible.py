@@ -25,7 +25,7 @@ def code(character: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with each hidden or directing character named in its place.
+    r"""The text with each hidden or directing character named in its place.
 
     >>> visible("safe\u202etxt.exe\x00")
     'safe⟨U+202E⟩txt.exe⟨U+0000⟩'

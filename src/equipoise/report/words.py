@@ -108,6 +108,6 @@ def when(micros: int) -> str:
     '30 November 2025, 00:00 UTC'
     """
     at = datetime.fromtimestamp(micros // 1_000_000, UTC)
-    months = ("January February March April May June July August September October November"
-              " December").split()
+    months = ("January", "February", "March", "April", "May", "June", "July", "August",
+              "September", "October", "November", "December")
     return f"{at.day} {months[at.month - 1]} {at.year}, {at:%H:%M} UTC"
