@@ -322,3 +322,27 @@ def test_a_browser_scrolls_nothing_sideways_loads_nothing_and_has_no_complaint(
         assert shown.evaluate("document.documentElement.scrollWidth") == 360
         browser.close()
     assert complaints == [] and requests == [place.as_uri()]
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_text_stands_out_four_and_a_half_to_one_and_shapes_three_to_one(theme: int) -> None:
+    css = re.search("<style>(.*?)</style>", page(*made()), re.S)
+    assert css is not None
+    block = re.findall(r":root \{(.*?)\n\s*\}", css[1], re.S)[theme]
+    tokens = dict(re.findall(r"--([\w]+): (#[0-9a-f]{6})", block))
+    for name, wanted in {"ink": 4.5, "soft": 4.5, "a": 4.5, "b": 4.5, "none": 3, "k1": 3, "k2": 3,
+                         "g2": 3, "g3": 3}.items():
+        assert contrast(tokens[name], tokens["paper"]) >= wanted, name
+    assert contrast(tokens["ink"], tokens["mark"]) >= 4.5
+    assert contrast(tokens["soft"], tokens["faint"]) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2.2 contrast ratio."""
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)

@@ -6,13 +6,18 @@ the host it is for, and is struck out of what comes back.
 
 from __future__ import annotations
 
+import base64
+import html
+import json
 import os
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from ipaddress import ip_address
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -23,6 +28,8 @@ from equipoise.terms import Fault, Misuse, Provider, Reply, Request
 BODY_CAP = 5_000_000
 STRUCK_OUT = b"[key struck out]"
 LONGEST_HEADER = 65_536
+SHORTEST_SECRET = 8
+"""What is shorter is a stand-in such as `none`, and may be an answer: it is left in replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,11 @@ def key_for(base_url: str, name: str = "") -> str | None:
 async def sender(
     url: str, *, key: str | None = None, timeouts: Timeouts = Timeouts(), cap: int = BODY_CAP
 ) -> AsyncIterator[Provider]:
-    """A provider that posts each request's body to `url`; connections close on leaving."""
+    """A provider that posts each request's body to `url`; connections close on leaving.
+
+    Raises Misuse for an address, a key or a proxy that nothing can be sent to or with.
+    """
+    address, key = _address(url), _credential(key)
     context = ssl.create_default_context() if url.startswith("https") else None
     connector = aiohttp.TCPConnector(limit=0, ssl=context or True, keepalive_timeout=15)
     headers = {"Content-Type": "application/json"}
@@ -75,7 +86,7 @@ async def sender(
         trust_env=False, max_line_size=LONGEST_HEADER, max_field_size=LONGEST_HEADER,
         headers={"Accept-Encoding": "identity", "User-Agent": "equipoise"},
     ) as session:
-        post = _poster(session, URL(url, encoded=True), headers, timeouts, cap)
+        post = _poster(session, address, headers, timeouts, cap)
 
         async def provider(request: Request) -> Reply | Fault:
             return struck_out(await post(request), key)
@@ -90,8 +101,10 @@ def _poster(
     timeouts: Timeouts,
     cap: int,
 ) -> Provider:
+    # The total must not run out while nothing has been sent: that would pass for unknown.
     limits = aiohttp.ClientTimeout(
-        total=timeouts.total, connect=timeouts.connect, sock_read=timeouts.read
+        total=timeouts.total, connect=min(timeouts.connect, 0.9 * timeouts.total),
+        sock_read=timeouts.read,
     )
     proxy = proxy_for(str(url))
 
@@ -129,31 +142,116 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def struck_out(outcome: Reply | Fault, key: str | None) -> Reply | Fault:
-    """The outcome without the key, should a server send it back.
+def _address(url: str) -> URL:
+    """The address as given; raises Misuse for one that no request can go to."""
+    shown = url.rpartition("@")[2]
+    try:
+        parts, address = urlsplit(url), URL(url, encoded=True)
+        port, host = parts.port, (parts.hostname or "").encode("idna")
+    except ValueError as error:
+        raise Misuse(f"The address {shown!r} cannot be reached: {error}.") from None
+    if parts.username is not None:
+        raise Misuse(
+            f"The address of {shown} holds a name or password. Leave it out, and set the"
+            " environment variable EQUIPOISE_API_KEY instead.", 4
+        )
+    if parts.scheme not in ("http", "https") or not host or port == 0:
+        raise Misuse(f"The address {shown!r} is not http:// or https://, a host and a port.")
+    return address
 
-    >>> struck_out(Reply(b"bad key sk-123"), "sk-123").body
+
+def _credential(key: str | None) -> str | None:
+    """The key as it can stand in a header: without the line end that a file leaves on it."""
+    key = (key or "").strip()
+    if any(not "!" <= c <= "~" for c in key):
+        raise Misuse(
+            "The API key holds a space or a character outside ASCII, which no header can carry."
+            " Copy it again.", 4
+        )
+    return key or None
+
+
+def struck_out(outcome: Reply | Fault, key: str | None) -> Reply | Fault:
+    """The outcome without the key, should a server send it back, plain or encoded.
+
+    >>> struck_out(Reply(b"bad key sk-12345"), "sk-12345").body
     b'bad key [key struck out]'
     """
-    if not key:
-        return outcome
-    mark = STRUCK_OUT.decode()
+    forms = _forms(key or "")
     if isinstance(outcome, Fault):
-        if key not in outcome.detail:
-            return outcome
-        return Fault(outcome.kind, outcome.detail.replace(key, mark), outcome.transient,
-                     outcome.sent, outcome.retry_after)
-    secret = key.encode()
-    if secret not in outcome.body and not any(key in value for _, value in outcome.headers):
+        detail = _without(forms, outcome.detail)
+        return outcome if detail == outcome.detail else replace(outcome, detail=detail)
+    body = outcome.body
+    for form in forms:
+        body = body.replace(form.encode(), STRUCK_OUT)
+    headers = tuple((_without(forms, name), _without(forms, value))
+                    for name, value in outcome.headers)
+    if body == outcome.body and headers == outcome.headers:
         return outcome
-    headers = tuple((name, value.replace(key, mark)) for name, value in outcome.headers)
-    return Reply(outcome.body.replace(secret, STRUCK_OUT), outcome.status, headers,
-                 outcome.seconds)
+    return replace(outcome, body=body, headers=headers)
+
+
+def _without(forms: tuple[str, ...], text: str) -> str:
+    for form in forms:
+        text = text.replace(form, STRUCK_OUT.decode())
+    return text
+
+
+@lru_cache(maxsize=16)
+def _forms(key: str) -> tuple[str, ...]:
+    """What gives a key away, longest first: plain, escaped, encoded, reversed, and its ends."""
+    if len(key) < SHORTEST_SECRET:
+        return ()
+    raw, quoted = key.encode(), quote(key, safe="")
+    percent = "".join(f"%{byte:02X}" for byte in raw)
+    escaped = json.dumps(key)[1:-1]
+    forms = {
+        key, key[::-1], quoted, _low_hex(quoted), percent, percent.lower(), raw.hex(),
+        raw.hex().upper(), escaped, escaped.replace("/", "\\/"), html.escape(key),
+        "".join(f"\\u{ord(c):04x}" for c in key), "".join(f"\\u{ord(c):04X}" for c in key),
+        "".join(c if c.isalnum() else f"\\u{ord(c):04x}" for c in key),
+    }
+    for shift in range(3):
+        encoded = base64.b64encode(bytes(shift) + raw).decode()
+        inner = encoded[(0, 2, 3)[shift] : 8 * (shift + len(raw)) // 6]
+        forms |= {inner, inner.translate(str.maketrans("+/", "-_"))}
+    if len(key) >= 3 * SHORTEST_SECRET:
+        forms |= {key[:SHORTEST_SECRET], key[-SHORTEST_SECRET:]}
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def _low_hex(quoted: str) -> str:
+    """A quoted text with its hex digits in lower case.
+
+    >>> _low_hex("A%2FB")
+    'A%2fB'
+    """
+    first, *rest = quoted.split("%")
+    return first + "".join(f"%{part[:2].lower()}{part[2:]}" for part in rest)
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy the environment names for this address, unless it is excepted there."""
+    """The HTTP proxy the environment names for this address, unless it is excepted there.
+
+    This machine itself is never asked through one. Raises Misuse for another kind of proxy.
+    """
     parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass(parts.hostname):
+    host = parts.hostname or ""
+    named = f"{host}:{parts.port}" if parts.port and ":" not in host else host
+    proxy = getproxies().get(parts.scheme)
+    if not proxy or _is_loopback(host) or proxy_bypass(named):
         return None
-    return getproxies().get(parts.scheme)
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if not proxy.startswith(("http://", "https://")):
+        raise Misuse(
+            f"The environment names a {proxy.partition(':')[0]} proxy for {parts.scheme}://, and"
+            f" only HTTP proxies are spoken to. Name one, or add {host} to NO_PROXY."
+        )
+    return proxy
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from dataclasses import dataclass
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Usage
 
 Wrap = Callable[[Provider], Provider]
+
+TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
+MOST_TOKENS = 10**9
+"""No call has as many: a count above it is a provider's mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +31,33 @@ class Price:
         Raises Misuse when the request sets no limit on tokens.
         """
         said = json.loads(request.body)
-        limit = int(said.get("max_tokens") or said.get("max_completion_tokens") or 0)
-        if not limit:
+        limits = [said[name] for name in TOKEN_LIMITS if said.get(name) is not None]
+        if not limits or not all(map(_is_count, limits)):
+            found = f"max_tokens {limits[0]!r}" if limits else "no max_tokens"
             raise Misuse(
-                f"{request.subject.name} has a price but no max_tokens, so its worst cost is"
+                f"{request.subject.name} has a price but {found}, so its worst cost is"
                 " unbounded. Set max_tokens, or cap the calls with --max-calls instead."
             )
-        return (len(request.body) * self.prompt + limit * self.completion) / 1e6
+        replies = said.get("n", 1)
+        tokens = max(limits) * (replies if _is_count(replies) else 1)
+        return float(len(request.body) * self.prompt + tokens * self.completion) / 1e6
 
     def cost(self, usage: Usage) -> float | None:
-        """What a call cost: as the provider states it, else by its token counts."""
-        if usage.cost_usd is not None:
+        """What a call cost: as the provider states it, else by its token counts.
+
+        None where it states neither, or what no call can cost: below zero, or without end.
+        """
+        if usage.cost_usd is not None and 0 <= usage.cost_usd < math.inf:
             return usage.cost_usd
         if usage.prompt is None or usage.completion is None:
             return None
+        if not (0 <= usage.prompt < MOST_TOKENS and 0 <= usage.completion < MOST_TOKENS):
+            return None
         return (usage.prompt * self.prompt + usage.completion * self.completion) / 1e6
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value is not True and value > 0
 
 
 class Budget:
@@ -88,8 +105,8 @@ class Budget:
     async def settle(self, worst: float, actual: float) -> None:
         """Replace a reservation by what the call cost."""
         async with self._settled:
-            self._reserved -= worst
             self._on_wire -= 1
+            self._reserved = self._reserved - worst if self._on_wire else 0.0
             self.spent_usd += actual
             self._settled.notify_all()
 
@@ -112,7 +129,8 @@ def budgeted(budget: Budget, price: Price | None, usage: Callable[[Reply], Usage
                     actual = worst if outcome.sent else 0.0
                 elif price:
                     cost = price.cost(usage(outcome))
-                    actual = worst if cost is None and outcome.status == 200 else cost or 0.0
+                    served = 200 <= outcome.status < 300
+                    actual = worst if cost is None and served else cost or 0.0
             finally:
                 await budget.settle(worst, actual)
             return outcome

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from equipoise.providers import openai_chat
-from equipoise.terms import AnswerMode, Message, Request, Subject, canonical_json
+from equipoise.terms import AnswerMode, Message, Request, Subject
 
 PATH = openai_chat.PATH
 decode = openai_chat.decode
@@ -20,7 +20,7 @@ def encode(
         return openai_chat.encode(subject, messages, mode, choices)
     plain = openai_chat.encode(subject, messages, "free", choices)
     said = json.loads(plain.body) | {"grammar": grammar(choices)}
-    return Request(subject, tuple(messages), mode, tuple(choices), canonical_json(said))
+    return Request(subject, tuple(messages), mode, tuple(choices), openai_chat.body_of(said))
 
 
 def grammar(choices: Sequence[str]) -> str:
@@ -29,4 +29,11 @@ def grammar(choices: Sequence[str]) -> str:
     >>> grammar(["mercy", 'say "no"'])
     'root ::= "mercy" | "say \\\\"no\\\\""'
     """
-    return "root ::= " + " | ".join(json.dumps(c, ensure_ascii=False) for c in choices)
+    return "root ::= " + " | ".join(f'"{_literal(choice)}"' for choice in choices)
+
+
+def _literal(text: str) -> str:
+    """Text as it stands between a grammar's quotes, whose escapes are not all those of JSON."""
+    return "".join(
+        f"\\x{ord(c):02X}" if ord(c) < 32 else f"\\{c}" if c in '"\\' else c for c in text
+    )

@@ -6,6 +6,8 @@ OpenAI, OpenRouter, vLLM, llama.cpp, Ollama and LM Studio all speak it.
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +28,9 @@ from equipoise.terms import (
 
 PATH = "/chat/completions"
 FIRST_TOKEN_ALTERNATIVES = 20
+PASSING_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+PASSING_WORDS = re.compile(r"overloaded|rate.?limit|unavailable|server.error|timed? ?out"
+                           r"|^\W*(429|50[0234]|529)\b", re.IGNORECASE)
 FINISHES: dict[str, Finish] = {
     "stop": "stop", "length": "length", "max_tokens": "length", "content_filter": "filter",
 }
@@ -46,8 +51,20 @@ def encode(
     if mode == "constrained":
         said |= constraint(choices)
     elif mode == "first-token":
-        said |= {"logprobs": True, "top_logprobs": FIRST_TOKEN_ALTERNATIVES, "max_tokens": 1}
-    return Request(subject, tuple(messages), mode, tuple(choices), canonical_json(said))
+        limit = "max_completion_tokens" if "max_completion_tokens" in said else "max_tokens"
+        said |= {"logprobs": True, "top_logprobs": FIRST_TOKEN_ALTERNATIVES, limit: 1}
+    return Request(subject, tuple(messages), mode, tuple(choices), body_of(said))
+
+
+def body_of(said: dict[str, Any]) -> bytes:
+    """The bytes sent: canonical JSON.
+
+    A reply quoted back may hold lone surrogates, which UTF-8 cannot: that body is all escaped.
+    """
+    try:
+        return canonical_json(said)
+    except UnicodeEncodeError:
+        return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
 def constraint(choices: Sequence[str]) -> dict[str, Any]:
@@ -68,7 +85,7 @@ class _Alternative(msgspec.Struct):
 
 
 class _Token(msgspec.Struct):
-    top_logprobs: list[_Alternative] | None = None
+    top_logprobs: list[_Alternative | None] | None = None
 
 
 class _Logprobs(msgspec.Struct):
@@ -90,6 +107,7 @@ class _Choice(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
+    error: Any = None
 
 
 class _Details(msgspec.Struct):
@@ -122,16 +140,20 @@ def decode(reply: Reply) -> Completion | Fault:
     try:
         body = _decoder.decode(reply.body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        found = _with_surrogates(reply.body)
+        found = _looked_at_again(reply.body)
         if found is None:
             return Fault("malformed", f"not a chat completion: {error} ({shown(reply.body)})")
         body = found
-    if body.error is not None:
-        return Fault("server error", f"status 200 with an error: {str(body.error)[:200]}",
-                     transient=_passing(str(body.error)))
+    if body.error:
+        return Fault("server error", f"status 200 with an error: {shown(reply.body)}",
+                     transient=_passing(body.error))
     if not body.choices:
         return Fault("malformed", f"a completion without choices ({shown(reply.body)})")
-    return _completion(body, body.choices[0])
+    choice = body.choices[0]
+    if choice.finish_reason == "error":
+        return Fault("server error", f"the reply broke off in an error: {shown(reply.body)}",
+                     transient=_passing(choice.error))
+    return _completion(body, choice)
 
 
 def _completion(body: _Body, choice: _Choice) -> Completion:
@@ -155,26 +177,60 @@ def _joined(parts: list[_Part] | None) -> str:
 def _usage(usage: _Usage | None) -> Usage:
     if usage is None:
         return Usage()
-    details = usage.completion_tokens_details
+    details, cost = usage.completion_tokens_details, usage.cost
     return Usage(usage.prompt_tokens, usage.completion_tokens,
-                 details.reasoning_tokens if details else None, usage.cost)
+                 details.reasoning_tokens if details else None,
+                 cost if cost is not None and math.isfinite(cost) else None)
 
 
 def _first_token(logprobs: _Logprobs | None) -> tuple[tuple[str, float], ...]:
     if logprobs is None or not logprobs.content:
         return ()
     alternatives = logprobs.content[0].top_logprobs or ()
-    return tuple((a.token, a.logprob) for a in alternatives if a.logprob is not None)
+    return tuple(
+        (a.token, a.logprob) for a in alternatives
+        if a is not None and a.logprob is not None and a.logprob < math.inf
+    )
 
 
-def _with_surrogates(body: bytes) -> _Body | None:
-    """A body that escapes lone surrogates: valid JSON text, though no valid Unicode."""
+def _looked_at_again(body: bytes) -> _Body | None:
+    """A body whose words are plain though the strict decoder refuses it; None where they are not.
+
+    It may escape lone surrogates (valid JSON, though no valid Unicode), begin with a byte-order
+    mark, or hold beside its words a field in a form of its own: that field is left out.
+    """
     try:
-        said = json.loads(body.decode("utf-8"))
-        found = msgspec.convert(said, _Body, strict=True)
-    except (ValueError, RecursionError, msgspec.MsgspecError):
+        said = json.loads(body.decode("utf-8-sig"), parse_int=_number)
+        said["usage"] = _fitting(said.get("usage"), _Usage)
+        for choice in said.get("choices") or ():
+            choice["message"] = _fitting(choice["message"], _Message, "content", "refusal")
+        said["choices"] = [_fitting(c, _Choice, "message") for c in said.get("choices") or ()]
+        return msgspec.convert(_fitting(said, _Body, "choices"), _Body)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
-    return found
+
+
+def _fitting(said: Any, form: type[msgspec.Struct], *needed: str) -> Any:
+    """An object without the fields that the form cannot take, save those that are needed."""
+    if not isinstance(said, dict):
+        return said
+    return {
+        part.encode_name: said[part.encode_name] for part in msgspec.structs.fields(form)
+        if part.encode_name in said
+        and (part.encode_name in needed or _fits(said[part.encode_name], part.type))
+    }
+
+
+def _fits(value: object, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _number(digits: str) -> float:
+    return int(digits) if len(digits) < 30 else float(digits)
 
 
 def _status_fault(reply: Reply) -> Fault:
@@ -185,15 +241,23 @@ def _status_fault(reply: Reply) -> Fault:
         return Fault("over budget", detail)
     if reply.status == 404:
         return Fault("not found", detail)
+    if reply.status == 429 and b"insufficient_quota" in reply.body:
+        return Fault("over budget", detail)
     if reply.status == 429:
-        return Fault("rate limited", detail, transient="insufficient_quota" not in detail)
+        return Fault("rate limited", detail, transient=True)
     if reply.status in (408, 409, 425) or reply.status >= 500:
         return Fault("server error", detail, transient=reply.status not in (501, 505))
     return Fault("rejected", detail)
 
 
-def _passing(error: str) -> bool:
-    return any(code in error for code in ("429", "500", "502", "503", "504", "529", "overloaded"))
+def _passing(error: Any) -> bool:
+    """Whether an error under status 200 is one that passes: by its code, else by its words."""
+    said = error if isinstance(error, dict) else {"message": error}
+    code = said.get("code")
+    if isinstance(code, int):
+        return code in PASSING_STATUSES
+    words = (code, said.get("type"), said.get("message"))
+    return any(isinstance(word, str) and PASSING_WORDS.search(word) for word in words)
 
 
 def shown(body: bytes, limit: int = 200) -> str:

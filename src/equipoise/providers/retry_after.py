@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Callable
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from equipoise.terms import Reply
+
+SECONDS = re.compile(r"\d+(\.\d*)?", re.ASCII)
 
 
 def retry_after(reply: Reply, now: Callable[[], float] = time.time) -> float | None:
     """Seconds to wait before trying again, as the reply says: in seconds, or as a date.
 
     A date is held against the reply's own Date, so that this machine's clock does not matter.
+    What is neither, or without end, says nothing.
 
     >>> retry_after(Reply(b"", 429, (("Retry-After", "60"),)))
     60.0
@@ -22,15 +28,18 @@ def retry_after(reply: Reply, now: Callable[[], float] = time.time) -> float | N
     """
     headers = {name.lower(): value for name, value in reply.headers}
     said = headers.get("retry-after", "").strip()
-    if not said:
+    if SECONDS.fullmatch(said):
+        return seconds if math.isfinite(seconds := float(said)) else None
+    if (until := _instant(said)) is None:
         return None
+    since = _instant(headers.get("date", ""))
+    return max(0.0, until - (now() if since is None else since))
+
+
+def _instant(date: str) -> float | None:
+    """Seconds since 1970 of an HTTP date, which is in UTC; None for any other text."""
     try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        sent = headers.get("date")
-        since = parsedate_to_datetime(sent).timestamp() if sent else now()
-        return max(0.0, parsedate_to_datetime(said).timestamp() - since)
-    except (ValueError, TypeError):
+        at = parsedate_to_datetime(date)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None

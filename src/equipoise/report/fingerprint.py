@@ -21,7 +21,7 @@ from equipoise.instruments.fingerprint.measures import Fingerprint
 from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
 from equipoise.report import charts, sentences, words
-from equipoise.report.arms import FATES, SMALL, Arm, Gathered, gather, name_of
+from equipoise.report.arms import FATES, Arm, Gathered, gather, name_of
 from equipoise.report.rows import (
     CELL,
     DIFFERENCES,
@@ -44,6 +44,7 @@ from equipoise.report.tables import (
 )
 from equipoise.report.visible import shown
 from equipoise.stats.undefined import Undefined
+from equipoise.stats.wilson import rate
 from equipoise.terms import Instrument, Observation
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -94,6 +95,8 @@ class ArmView:
     sharpness: Sharpness | None
     undefined_sharpness: str
     position: Markup
+    first: str
+    last: str
     framings: tuple[FramingRow, ...]
     languages: tuple[LanguageRow, ...]
     otherwise: Mapping[str, Otherwise]
@@ -134,7 +137,7 @@ def page(
         differences=_differences(g),
         readers=registration.readers,
         replies=len(replies), every=sum(len(arm.cells) for arm in g.arms),
-        small=SMALL, first_of_fate=FIRST_OF_FATE, first_of_differences=FIRST_OF_DIFFERENCES,
+        first_of_fate=FIRST_OF_FATE, first_of_differences=FIRST_OF_DIFFERENCES,
     )
 
 
@@ -145,9 +148,9 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, finalize=shown,
     )
     made.filters |= {
-        "share": words.share, "of": words.of, "bounds": words.bounds, "spelled": words.spelled,
+        "of": words.of, "bounds": words.bounds, "spelled": words.spelled,
         "thousands": lambda n: f"{n:,}", "ticked": _ticked,
-        "counted": lambda found: words.counted(dict(found)), "listed": words.listed,
+        "listed": words.listed,
     }
     made.globals |= {
         "glyph": charts.glyph, "swatch": charts.swatch, "slug": charts.slug,
@@ -193,6 +196,8 @@ def arm_view(g: Gathered, arm: Arm, replies: frozenset[tuple[str, str]]) -> ArmV
                                     followed.first, "whatever came last": followed.last}),
             f"{arm.key}-swaps",
         ),
+        words.bounds(rate(followed.first, followed.n)),
+        words.bounds(rate(followed.last, followed.n)),
         framing_rows(g, arm), language_rows(g, arm),
         {other.reader: _otherwise(g, arm, other) for other in arm.others},
     )

@@ -131,8 +131,8 @@ def limits(g: Gathered) -> tuple[str, ...]:
     said = [
         "A committed word is not a belief, a value or a wish. It is the word this subject names"
         f" in {every} disguises of one forced choice.",
-        "No committed word is not neutrality. A pair goes there for one dissent, one refusal or"
-        " one reply that could not be read.",
+        "A pair that did not commit does not show neutrality: one dissent, one refusal or one reply"
+        " that could not be read is enough.",
         f"The {every} cells of a pair are {every} prompts, not {every} independent draws of one"
         " answer: how many of them agree is a description, and no p-value is made of it.",
         "The pairs were chosen, not sampled from all the pairs there could be. An interval over"
