@@ -100,7 +100,7 @@ def test_until_dissent_finds_the_same_fingerprint_with_fewer_calls(tmp_path):
         i: s.committed for i, s in full.slots.items()}
     assert sent["calls"] < 12 * N
     assert less.lost["not asked"] == 12 * N - sent["calls"]
-    assert less.sharpness == Undefined("until_dissent")
+    assert less.sharpness == Undefined("incomplete")
 
 
 def test_equal_runs_give_equal_findings_whatever_the_order(tmp_path):

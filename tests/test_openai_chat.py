@@ -84,7 +84,8 @@ COMPLETIONS = {
     "escaped pair": (chat(r'"content":"\ud83d\ude00"'), Completion("😀", "stop", "", "m-1")),
     "escaped NUL": (chat(r'"content":"a\u0000b"'), Completion("a\0b", "stop", "", "m-1")),
     "byte-order mark": (b"\xef\xbb\xbf" + chat(), Completion("mercy", "stop", "", "m-1")),
-    "keep-alive white space": (b"\n  \r\n" + chat() + b"\n", Completion("mercy", "stop", "", "m-1")),
+    "white space to keep alive": (
+        b"\n  \r\n" + chat() + b"\n", Completion("mercy", "stop", "", "m-1")),
     "duplicate key: the last": (
         chat('"content":"justice","content":"mercy"'), Completion("mercy", "stop", "", "m-1")),
     "10 MB": (chat('"content":"' + "mercy " * 1_700_000 + '"'),
@@ -200,7 +201,7 @@ def test_every_other_reply_is_one_fault(case):
 
 def test_a_model_that_spent_its_tokens_on_reasoning_was_cut_short():
     body, _ = COMPLETIONS["all tokens spent on reasoning"]
-    reading = stated_choice(decode(Reply(body)), *CHOICES)
+    reading = stated_choice({c: (c,) for c in CHOICES})(decode(Reply(body)))
     assert isinstance(reading.value, Nonresponse) and reading.value.kind == "truncated"
 
 

@@ -90,7 +90,7 @@ def made(
     subjects: Sequence[Subject] = (Subject("planted", "planted", "", "planted"),),
     until_dissent: bool = False,
     name: str = "a run",
-) -> tuple[Run, Registration, Instrument[Choice], list[Observation[Choice]], Head]:
+) -> tuple[Run, Registration, Suite, list[Observation[Choice]], Head]:
     suite = suite or small_suite()
     instrument = fingerprint(suite, answers)
     observations = [Observation(trial, say(trial, suite))
@@ -101,7 +101,7 @@ def made(
         ("stated_choice", "first_word"), PRIMARY, until_dissent,
     )
     run = Run(1, name, b"{}", 1_764_470_580_000_000)
-    return run, registration, instrument, observations, Head(99, "ab" * 32)
+    return run, registration, suite, observations, Head(99, "ab" * 32)
 
 
 class Tags(HTMLParser):

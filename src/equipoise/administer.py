@@ -11,7 +11,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -176,7 +176,7 @@ class Desk:
             return UNKNOWN
         if past.kind == "fault":
             return None if self.asks else Nonresponse("error", "the provider was not reached")
-        found = dialect(request.subject.dialect).decode(self._ledger.reply(past))
+        found = dialect(request.subject.dialect).decode(self._ledger.reply(past, headers=False))
         if isinstance(found, Completion):
             return found
         again = self.asks and (found.transient or past.status >= 300)
@@ -314,11 +314,11 @@ async def administer(
             desk.stop(error)
             return observed(place, await instrument.conduct(trial, not_asked))
 
-    for place, trial in enumerate(trials):
-        try:
-            observed(place, desk.replay(instrument.conduct, trial))
-        except NotOnRecord:
+    for place, value in enumerate(replayed(instrument, trials, desk)):
+        if value is UNSEEN:
             missing.append(place)
+        else:
+            observed(place, value)
     desk.to_ask = len(missing)
     desk.began_asking()
     if missing:
@@ -328,6 +328,26 @@ async def administer(
             observed(place, await instrument.conduct(trials[place], left_unknown))
     found = [Observation(trial, value) for trial, value in zip(trials, values, strict=True)]
     return Administration(found, desk.stopped)
+
+
+def read_again(
+    instrument: Instrument[T], trials: Sequence[Trial], desk: Desk
+) -> Administration[T]:
+    """An observation for each trial from what is on record, with a desk that asks nothing."""
+    values = replayed(instrument, trials, desk)
+    found = [Observation(trial, value) for trial, value in zip(trials, values, strict=True)]
+    return Administration(found, None)
+
+
+def replayed(
+    instrument: Instrument[T], trials: Sequence[Trial], desk: Desk
+) -> Iterator[Any]:
+    """What each trial yields on what is on record alone; UNSEEN where that is not enough."""
+    for trial in trials:
+        try:
+            yield desk.replay(instrument.conduct, trial)
+        except NotOnRecord:
+            yield UNSEEN
 
 
 async def _taken(

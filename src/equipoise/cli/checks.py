@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import sys
@@ -11,15 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from equipoise.administer import Desk, administer
+from equipoise.administer import Desk, administer, read_again
 from equipoise.cli.planning import confirm
 from equipoise.cli.results import rate_values
-from equipoise.cli.running import Terms, read_run, recorded_study
+from equipoise.cli.running import Terms, finished, read_run, recorded_study
 from equipoise.cli.screen import emit, emit_json, printable, say, table
 from equipoise.cli.studies import register_fingerprint, study
 from equipoise.cli.subjects import TRAITS, reached
 from equipoise.instruments.fingerprint.measures import Fingerprint
-from equipoise.instruments.fingerprint.suite import suite
 from equipoise.ledger import Head, Ledger, verify
 from equipoise.providers import planted
 from equipoise.reading import READERS
@@ -80,7 +78,7 @@ def replay(
         confirm((registration, stimuli), Terms(max_calls=max_calls), yes)
         with ledger.administering(again):
             new = ledger.register(again, registration.as_json(), stimuli.texts)
-            after = asyncio.run(_asked_again(ledger, new, laid_out, chosen, stimuli))
+            after = finished(_asked_again(ledger, new, laid_out, chosen, stimuli))
     finally:
         ledger.close()
     reader = registration.primary.rpartition(" ")[2]
@@ -95,7 +93,7 @@ def _answered_run(ledger: Ledger, name: str) -> tuple[Any, Any, list[Observation
         read_run(ledger, name)
     assert run is not None
     laid_out = recorded_study(ledger, run)
-    found = asyncio.run(administer(laid_out.instrument, laid_out.trials, Desk(ledger, run)))
+    found = read_again(laid_out.instrument, laid_out.trials, Desk(ledger, run))
     answered = [o for o in found.observations if o.value.text]
     if not answered:
         raise Misuse(f"The run {name!r} has no replies to ask again.")
@@ -120,7 +118,7 @@ async def _asked_again(
 ) -> list[Observation[Any]]:
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
-    async with reached(subjects, suite(stimuli, registration.suite)) as provider:
+    async with reached(subjects, laid_out.suite) as provider:
         found = await administer(laid_out.instrument, [o.trial for o in chosen],
                                  Desk(ledger, run, provider), at_once=1)
     return found.observations
@@ -155,7 +153,7 @@ def selftest(instrument: str, suite_name: str, as_json: bool) -> None:
     """Run every planted subject through the whole pipeline and check what was found."""
     subjects = [planted.subject(trait) for trait in TRAITS]
     registration, stimuli = register_fingerprint(suite_name, subjects, ["free"])
-    found = asyncio.run(_planted(registration, stimuli))
+    found = finished(_planted(registration, stimuli))
     checks = [expected for f in found if f.reader == "stated_choice" for expected in expect(f)]
     if as_json:
         emit_json({"suite": suite_name, "checks": [vars(check) for check in checks]})
@@ -175,7 +173,7 @@ async def _planted(registration: Registration, stimuli: Any) -> tuple[Fingerprin
         try:
             run = ledger.register("selftest", registration.as_json(), stimuli.texts)
             subjects = [Subject(**s) for s in registration.subjects]
-            async with reached(subjects, suite(stimuli, registration.suite)) as provider:
+            async with reached(subjects, laid_out.suite) as provider:
                 found = await administer(laid_out.instrument, laid_out.trials,
                                          Desk(ledger, run, provider), at_once=64)
         finally:

@@ -11,7 +11,6 @@ from equipoise.cli.running import Terms
 from equipoise.cli.screen import emit, emit_json
 from equipoise.cli.studies import instrument_named, study
 from equipoise.cli.subjects import subject
-from equipoise.instruments.fingerprint.suite import suite
 from equipoise.providers import dialect
 from equipoise.providers.limits import Price
 from equipoise.registration import Registration
@@ -148,7 +147,7 @@ def _costs(
 def _longest(registration: Registration, stimuli: Stimuli) -> Request:
     """The largest request of the run, encoded as it will be sent."""
     laid_out = study(registration, stimuli)
-    shown = suite(stimuli, registration.suite)
+    shown = laid_out.suite
     found: list[Request] = []
     for trial in laid_out.trials:
         answer, framing, order = trial.condition.values()

@@ -214,7 +214,7 @@ def report(path: Path, name: str, out: Path) -> None:
         head = ledger.head()
     finally:
         ledger.close()
-    html = page(run, laid_out.registration, laid_out.instrument, found.observations, head)
+    html = page(run, laid_out.registration, laid_out.suite, found.observations, head)
     if str(out) == "-":
         emit(html)
         return

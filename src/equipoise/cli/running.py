@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from equipoise.administer import Administration, Desk, Patience, administer
+from equipoise.administer import Administration, Desk, Patience, administer, read_again
 from equipoise.cli.progress import Progress
 from equipoise.cli.screen import say
 from equipoise.cli.studies import Study, study
 from equipoise.cli.subjects import reached
-from equipoise.instruments.fingerprint.suite import suite
 from equipoise.ledger import Head, Ledger, Run
 from equipoise.providers import dialect
 from equipoise.providers.limits import Budget, Price, Wrap, budgeted, paced
 from equipoise.registration import Registration
 from equipoise.stimuli import Stimuli, parse
 from equipoise.terms import Completion, Misuse, Reply, Subject, Usage
+
+T = TypeVar("T")
 
 AT_ONCE = {"llamacpp": 2}
 
@@ -62,8 +63,7 @@ def read_run(ledger: Ledger, name: str) -> tuple[Run, Study, Administration[Any]
         raise Misuse(f"No run {name!r} in {ledger.path}. On record: {known}.")
     laid_out = recorded_study(ledger, run)
     desk = Desk(ledger, run)
-    found = asyncio.run(administer(laid_out.instrument, laid_out.trials, desk))
-    return run, laid_out, found
+    return run, laid_out, read_again(laid_out.instrument, laid_out.trials, desk)
 
 
 def recorded_study(ledger: Ledger, run: Run) -> Study:
@@ -81,13 +81,28 @@ def run_registered(
     try:
         with ledger.administering(name):
             run = ledger.register(name, registration.as_json(), stimuli.texts)
-            return asyncio.run(_administered(ledger, run, laid_out, stimuli, terms))
+            return finished(_administered(ledger, run, laid_out, terms))
     finally:
         ledger.close()
 
 
+def finished(act: Coroutine[Any, Any, T]) -> T:
+    """Run an act to its end and return what it made.
+
+    Not `asyncio.run(act)` alone: as that ends, it formats its task and with it the task's
+    result, which takes a second for a large run.
+    """
+    made: list[T] = []
+
+    async def keep() -> None:
+        made.append(await act)
+
+    asyncio.run(keep())
+    return made[0]
+
+
 async def _administered(
-    ledger: Ledger, run: Run, laid_out: Study, stimuli: Stimuli, terms: Terms
+    ledger: Ledger, run: Run, laid_out: Study, terms: Terms
 ) -> Ended:
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
@@ -97,7 +112,7 @@ async def _administered(
         len(laid_out.trials), registration.primary.rpartition(" ")[2], quiet=terms.quiet,
         cost=lambda: budget.spent_usd if terms.price else None,
     )
-    async with reached(subjects, suite(stimuli, registration.suite)) as provider:
+    async with reached(subjects, laid_out.suite) as provider:
         desk = Desk(
             ledger, run, provider, guard=_guard(terms, budget), retry_unknown=terms.retry_unknown,
             patience=Patience(terms.attempts),
@@ -160,6 +175,3 @@ def _interruptible(desk: Desk) -> Iterator[None]:
     finally:
         for number in codes:
             loop.remove_signal_handler(number)
-
-
-Watch = Callable[[str], None]

@@ -18,7 +18,7 @@ from equipoise.instruments.fingerprint.instrument import (
     factors,
     fingerprint,
 )
-from equipoise.instruments.fingerprint.suite import FULL, SHIPPED, suite
+from equipoise.instruments.fingerprint.suite import FULL, SHIPPED, Suite, suite
 from equipoise.registration import Registration, require_registered
 from equipoise.stimuli import Stimuli, load
 from equipoise.terms import Instrument, Misuse, Subject, Trial
@@ -29,6 +29,7 @@ class Study:
     """A registered run, ready to be administered or read."""
 
     registration: Registration
+    suite: Suite
     instrument: Instrument[Choice]
     trials: Sequence[Trial]
     halting: Halting | None
@@ -81,7 +82,7 @@ def study(registration: Registration, stimuli: Stimuli) -> Study:
     trials = _in_order(trials, registration.order)
     require_registered(registration, trials)
     reader = registration.primary.rpartition(" ")[2]
-    return Study(registration, instrument, trials,
+    return Study(registration, laid_out, instrument, trials,
                  UntilDissent(reader) if registration.until_dissent else None)
 
 

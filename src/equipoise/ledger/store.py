@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -34,8 +35,7 @@ class Run:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """The newest word on one attempt: its request's stamp and what came of it.
 
     `kind` is intent while nothing came: in a finished process that means unknown.
@@ -173,9 +173,11 @@ class Ledger:
         )
         return {(row[0], row[1]): Recorded(*row[2:]) for row in rows}
 
-    def reply(self, recorded: Recorded) -> Reply:
-        """The bytes that came back."""
+    def reply(self, recorded: Recorded, *, headers: bool = True) -> Reply:
+        """The bytes that came back, with or without their headers."""
         packed = self.restore(recorded.body, recorded.dictionary)
+        if not headers:
+            return Reply(packed[packed.index(b"\n") + 1 :], recorded.status)
         return words.unpack_reply(packed, recorded.status, recorded.micros)
 
     def restore(self, body: bytes, dictionary: int) -> bytes:

@@ -120,7 +120,7 @@ def names(options: Mapping[str, Sequence[str]]) -> Names:
     return _names(tuple((value, tuple(called)) for value, called in options.items()))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def _names(options: tuple[tuple[str, tuple[str, ...]], ...]) -> Names:
     exact: dict[str, int] = {}
     for option, (_, called) in enumerate(options):

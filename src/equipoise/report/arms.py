@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from equipoise.instruments.fingerprint.instrument import ORDERS, Choice
-from equipoise.instruments.fingerprint.measures import CAUSES, Findings, Fingerprint, cause
+from equipoise.instruments.fingerprint.measures import (
+    CAUSES,
+    Findings,
+    Fingerprint,
+    analyse,
+    cause,
+)
 from equipoise.instruments.fingerprint.slot import Cell
 from equipoise.instruments.fingerprint.suite import Suite
 from equipoise.registration import Registration
-from equipoise.terms import Instrument, Nonresponse, Observation, Trial
+from equipoise.terms import Nonresponse, Observation, Trial
 
 Cells = Mapping[tuple[str, str], Observation[Choice]]
 """One pair's cells, by (framing, order)."""
@@ -91,12 +96,11 @@ class Gathered:
 
 def gather(
     registration: Registration,
-    instrument: Instrument[Choice],
+    suite: Suite,
     observations: Sequence[Observation[Choice]],
 ) -> Gathered:
     """Sort a run's observations into arms, in the order in which they were registered."""
-    suite = suite_of(instrument)
-    findings: Findings = instrument.analyse(observations)
+    findings = analyse(suite, observations)
     reader = registration.primary.rpartition(" ")[2]
     cells: defaultdict[Name, defaultdict[str, dict[tuple[str, str], Observation[Choice]]]]
     cells = defaultdict(lambda: defaultdict(dict))
@@ -121,14 +125,6 @@ def gather(
 def name_of(trial: Trial) -> Name:
     """The arm a trial belongs to."""
     return trial.subject.name, trial.condition["answer"], trial.draw
-
-
-def suite_of(instrument: Instrument[Choice]) -> Suite:
-    """The suite an instrument was made over: `fingerprint` binds it to its analysis."""
-    analyse = instrument.analyse
-    if isinstance(analyse, partial) and analyse.args and isinstance(analyse.args[0], Suite):
-        return analyse.args[0]
-    raise TypeError(f"the instrument {instrument.name!r} is not a fingerprint over a suite")
 
 
 def _lines(arm: Arm, most: int) -> frozenset[str]:

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from equipoise.instruments.fingerprint.instrument import Choice
 from equipoise.instruments.fingerprint.measures import Fingerprint
+from equipoise.instruments.fingerprint.suite import Suite
 from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
 from equipoise.report import charts, sentences, words
@@ -45,7 +46,7 @@ from equipoise.report.tables import (
 from equipoise.report.visible import shown
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import rate
-from equipoise.terms import Instrument, Observation
+from equipoise.terms import Observation
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_DIFFERENCES, MOST_OPEN, MOST_CHANGED = 100, 40, 12
@@ -117,12 +118,12 @@ class DifferenceView:
 def page(
     run: Run,
     registration: Registration,
-    instrument: Instrument[Choice],
+    suite: Suite,
     observations: Sequence[Observation[Choice]],
     head: Head,
 ) -> str:
     """The page of a run, as HTML text."""
-    g = gather(registration, instrument, observations)
+    g = gather(registration, suite, observations)
     replies = with_replies(g)
     return _environment().get_template("fingerprint.html.j2").render(
         g=g, run=run, head=str(head), registration=registration,

@@ -11,7 +11,7 @@ from equipoise.stats.wilson import Rate
 UNDEFINED = {
     "no_data": "no data", "one_class": "one class", "too_few_units": "too few",
     "incomplete": "incomplete", "no_overlap": "no overlap", "unit_count_one": "one unit",
-    "until_dissent": "not measured until dissent", "tied": "tied",
+    "tied": "tied",
 }
 
 

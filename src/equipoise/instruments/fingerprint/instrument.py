@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import get_args
 
-from equipoise.design import cross, grouped
+from equipoise.design import cross
 from equipoise.elicit import NO_REPLY
 from equipoise.instruments.fingerprint.measures import analyse
 from equipoise.instruments.fingerprint.suite import Suite
@@ -79,9 +79,7 @@ def factors(suite: Suite, answers: Sequence[AnswerMode]) -> dict[str, tuple[str,
 def _design(
     suite: Suite, answers: Sequence[AnswerMode], draws: int, subject: Subject
 ) -> list[Trial]:
-    """Trials of one framing follow each other: an engine can keep the prompt's beginning."""
-    trials = cross(NAME, subject, suite.pairs, factors(suite, answers), draws)
-    return grouped(trials, "answer", "framing")
+    return cross(NAME, subject, suite.pairs, factors(suite, answers), draws)
 
 
 async def _conduct(

@@ -105,13 +105,10 @@ def analyse(suite: Suite, observations: Sequence[Observation[Choice]]) -> Findin
         for reader, reading in readings.items():
             name = (trial.subject.name, answer, trial.draw, reader)
             grids[name][trial.item][framing, order] = reading.value
-        if len({said(reading.value) for reading in readings.values()}) > 1:
+        first, *others = readings.values()
+        if any(said(other.value) != said(first.value) for other in others):
             differences.append(_difference(o))
-    halted = any(
-        cell == Nonresponse("not asked")
-        for grid in grids.values() for pair in grid.values() for cell in pair.values()
-    )
-    found = tuple(_fingerprint(suite, name, grid, halted) for name, grid in grids.items())
+    found = tuple(_fingerprint(suite, name, grid) for name, grid in grids.items())
     return Findings(found, tuple(differences), len(observations))
 
 
@@ -129,7 +126,7 @@ def _difference(o: Observation[Choice]) -> Difference:
 
 
 def _fingerprint(
-    suite: Suite, name: tuple[str, str, int, str], grids: Mapping[str, Grid], halted: bool
+    suite: Suite, name: tuple[str, str, int, str], grids: Mapping[str, Grid]
 ) -> Fingerprint:
     subject, answer, draw, reader = name
     wanted = 2 * len(suite.framings)
@@ -143,18 +140,18 @@ def _fingerprint(
     picked = sum(found.picked for found in slots.values())
     causes = Counter(cause(suite, item, grids[item], slots[item]) for item in slots)
     sharp = [s for s in slots.values() if not isinstance(s.sharpness, Undefined)]
-    unsharp = Undefined("until_dissent" if halted else "no_data")
+    unsharp = Undefined("incomplete" if lost["not asked"] else "no_data")
     swaps = {item: _swaps(suite, item, grid) for item, grid in grids.items()}
     return Fingerprint(
         subject, answer, reader, draw, slots,
         rate(picked, picked + lost.total()), dict(lost),
         rate(causes.pop("committed", 0), len(slots)),
         {kind: causes[kind] for kind in CAUSES if causes[kind]},
-        _mean([s.sharpness for s in sharp]) if sharp and not halted else unsharp,
-        _mean([coin_floor(s.picked) for s in sharp]) if sharp and not halted else unsharp,
+        _mean([s.sharpness for s in sharp]) if sharp and not lost["not asked"] else unsharp,
+        _mean([coin_floor(s.picked) for s in sharp]) if sharp and not lost["not asked"] else unsharp,
         false_commits(len(slots), wanted),
         _position(swap for found in swaps.values() for swap in found.values()),
-        {framing: _framing(framing, suite, grids, swaps) for framing in suite.framings},
+        _framings(suite, grids, swaps),
         _languages(suite, grids),
     )
 
@@ -167,28 +164,28 @@ def cause(suite: Suite, item: str, grid: Grid, found: Slot) -> str:
     """Why a pair did not commit, or `committed`: one cause a pair.
 
     Cells that named both words are a dissent; it is put down to position when in every framing
-    that picked both times the pick moved with the order, always the same way, and there were at
-    least two such framings. Where no second word was named, the cause is the commonest loss.
+    that picked both times the pick moved with the order, and always the same way. Where no
+    second word was named, the cause is the commonest loss, and `not asked` only where no cell
+    was lost otherwise.
     """
     if not isinstance(found.committed, Nonresponse):
         return "committed"
     if min(found.picks.values()) == 0:
-        ranked = sorted(found.lost.items(), key=lambda kind: (-kind[1], CAUSES.index(kind[0])))
+        ranked = sorted(found.lost.items(), key=lambda kind: (
+            kind[0] == "not asked", -kind[1], CAUSES.index(kind[0])))
         return ranked[0][0] if ranked else "not asked"
-    swaps = list(_swaps(suite, item, grid).values())
-    moved = len(swaps) >= 2 and (set(swaps) == {"first"} or set(swaps) == {"last"})
-    return "position" if moved else "dissent"
+    swaps = set(_swaps(suite, item, grid).values())
+    return "position" if swaps in ({"first"}, {"last"}) else "dissent"
 
 
 def _swaps(suite: Suite, item: str, grid: Grid) -> dict[str, str]:
     """For each framing that picked in both orders: `same`, `first` or `last`."""
-    a, b = suite.pairs[item].words
-    kinds = {(a, a): "same", (b, b): "same", (a, b): "first", (b, a): "last"}
+    a, _ = suite.pairs[item].words
     found = {}
     for framing in suite.framings:
         ab, ba = grid.get((framing, "ab")), grid.get((framing, "ba"))
         if isinstance(ab, str) and isinstance(ba, str):
-            found[framing] = kinds[ab, ba]
+            found[framing] = "same" if ab == ba else "first" if ab == a else "last"
     return found
 
 
@@ -197,34 +194,43 @@ def _position(swaps: object) -> Position:
     return Position(counted["same"], counted["first"], counted["last"])
 
 
-def _framing(
-    framing: str,
-    suite: Suite,
-    grids: Mapping[str, Grid],
-    swaps: Mapping[str, Mapping[str, str]],
-) -> FramingEffect:
-    lost: Counter[str] = Counter()
-    picked = against = compared = 0
+def _framings(
+    suite: Suite, grids: Mapping[str, Grid], swaps: Mapping[str, Mapping[str, str]]
+) -> dict[str, FramingEffect]:
+    """Every framing beside the others, in one pass over the cells."""
+    lost: dict[str, Counter[str]] = {name: Counter() for name in suite.framings}
+    picked = dict.fromkeys(suite.framings, 0)
+    against, compared = dict(picked), dict(picked)
     for item, grid in grids.items():
-        own, others = 0, 0
-        a, _ = suite.pairs[item].words
-        for (where, _), cell in grid.items():
-            sign = 0 if isinstance(cell, Nonresponse) else (1 if cell == a else -1)
-            if where == framing:
-                own += sign
-                picked += sign != 0
-                if isinstance(cell, Nonresponse):
-                    lost[cell.kind] += 1
-            else:
-                others += sign
-        if own and others:
-            compared += 1
-            against += (own > 0) != (others > 0)
-    return FramingEffect(
-        rate(picked, picked + lost.total()), dict(lost),
-        _position(found[framing] for found in swaps.values() if framing in found),
-        rate(against, compared),
-    )
+        leans = _leans(suite.pairs[item].words[0], grid, picked, lost)
+        total = sum(leans.values())
+        for name, own in leans.items():
+            others = total - own
+            if own and others:
+                compared[name] += 1
+                against[name] += (own > 0) != (others > 0)
+    return {
+        name: FramingEffect(
+            rate(picked[name], picked[name] + lost[name].total()), dict(lost[name]),
+            _position(found[name] for found in swaps.values() if name in found),
+            rate(against[name], compared[name]),
+        )
+        for name in suite.framings
+    }
+
+
+def _leans(
+    a: str, grid: Grid, picked: dict[str, int], lost: Mapping[str, Counter[str]]
+) -> dict[str, int]:
+    """For each framing its picks of `a` less those of the other word; counts picks and losses."""
+    leans: dict[str, int] = {}
+    for (name, _), cell in grid.items():
+        if isinstance(cell, str):
+            picked[name] += 1
+            leans[name] = leans.get(name, 0) + (1 if cell == a else -1)
+        else:
+            lost[name][cell.kind] += 1
+    return leans
 
 
 def _languages(suite: Suite, grids: Mapping[str, Grid]) -> dict[str, Rate]:
