@@ -19,11 +19,17 @@ from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
-from faulty_server import response, saying, serving
 
 from equipoise.administer import Desk, Patience, administer
 from equipoise.ledger import Ledger
-from equipoise.providers.http import STRUCK_OUT, Timeouts, key_for, proxy_for, sender
+from equipoise.providers.http import (
+    STRUCK_OUT,
+    Timeouts,
+    key_for,
+    proxy_for,
+    sender,
+    struck_out,
+)
 from equipoise.providers.limits import Budget, Price, budgeted
 from equipoise.providers.openai_chat import decode
 from equipoise.terms import (
@@ -38,10 +44,11 @@ from equipoise.terms import (
     Trial,
     user,
 )
+from faulty_server import response, saying, serving
 
 SHORT = Timeouts(connect=0.3, read=0.3, total=0.6)
 SLACK = 5.0
-KEY = "sk-test/Ab+cd=" + "0123456789abcdef" + "&<'Zz9>"
+KEY = "sk-test/Ab+cd=" + "0123456789abcdef" + "&<Zz9>.~"
 MERCY = b'{"choices":[{"message":{"content":"mercy"},"finish_reason":"stop"}]}'
 SUBJECT = Subject("m", "m", "m", "openai", settings={"max_tokens": 10})
 
@@ -118,13 +125,12 @@ def test_no_compression_is_asked_for_and_none_undone():
 
 
 def test_headers_are_kept_as_they_came_and_cookies_are_not():
-    outcome, server = one(saying(response(
+    outcome, _ = one(saying(response(
         b"{}", 200, b"X-Request-ID: Ab", b"Set-Cookie: session=secret", b"x-twice: 1",
-        b"x-twice: 2", b"X-Caf\xe9: \xe9", b"set-cookie: other=secret")))
+        b"x-twice: 2", b"X-Cafe: \xe9", b"set-cookie: other=secret")))
     assert outcome.headers == (
         ("Content-Length", "2"), ("X-Request-ID", "Ab"), ("x-twice", "1"), ("x-twice", "2"),
-        ("X-Caf\xe9", "\xe9"),
-    ) or outcome.headers[1:4] == (("X-Request-ID", "Ab"), ("x-twice", "1"), ("x-twice", "2"))
+        ("X-Cafe", "\xe9"))
     assert "secret" not in repr(outcome)
 
 
@@ -160,9 +166,9 @@ def test_the_cap_is_five_million_bytes_and_nothing_beyond_is_read():
 def encodings(key):
     """The forms in which a server may give a key back."""
     raw = key.encode()
-    yield from (key, key[::-1], quote(key, safe=""), quote(key, safe="").lower(), raw.hex(),
-                json.dumps(key)[1:-1], json.dumps(key)[1:-1].replace("/", "\\/"),
-                html.escape(key), key[:8], key[-8:])
+    yield from (key, key[::-1], quote(key, safe=""), html.escape(key), raw.hex(), key[:8],
+                key[-8:], json.dumps(key)[1:-1], json.dumps(key)[1:-1].replace("/", "\\/"))
+    yield "".join(c if c.isalnum() or c in "-.~" else f"%{ord(c):02x}" for c in key)
     yield "".join(f"%{byte:02x}" for byte in raw)
     yield "".join(f"\\u{ord(c):04x}" for c in key)
     yield key.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -186,8 +192,21 @@ def test_a_key_that_a_server_sends_back_is_struck_out_in_every_form(place):
         }[place]
         outcome, _ = one(saying(said), key=KEY)
         told = repr(outcome) + (str(decode(outcome)) if isinstance(outcome, Reply) else "")
-        assert core(form, KEY) not in told.replace("\\\\", "\\"), form
+        while "\\\\" in told:
+            told = told.replace("\\\\", "\\")
+        assert core(form, KEY) not in told, form
         assert STRUCK_OUT.decode() in told, form
+
+
+def test_a_key_is_struck_out_however_its_characters_are_escaped():
+    draw = random.Random(0)
+    for _ in range(300):
+        said = "".join(draw.choice((
+            c, f"%{ord(c):02x}", f"%{ord(c):02X}", f"\\u{ord(c):04x}", f"\\\\u{ord(c):04X}",
+            f"&#{ord(c)};", f"&#x{ord(c):X};", html.escape(c), c if c.isalnum() else "\\" + c,
+        )) for c in KEY)
+        assert struck_out(Reply(f"<{said}>".encode()), KEY).body == b"<%s>" % STRUCK_OUT
+        assert struck_out(Fault("unknown", f"仁{said}"), KEY).detail == f"仁{STRUCK_OUT.decode()}"
 
 
 def test_a_key_echoed_in_many_pieces_leaves_no_trace_in_the_ledger(tmp_path):
@@ -589,9 +608,12 @@ def test_no_proxy_is_asked_where_none_is_named(environment):
     assert proxy_for("https://a.example/v1") == "http://proxy.example:3128"
 
 
-def test_another_kind_of_proxy_is_refused_without_its_password(environment):
-    environment(HTTPS_PROXY="socks5://user:hunter2@proxy.example:1080")
-    with pytest.raises(Misuse, match="socks5 proxy") as error:
+@pytest.mark.parametrize("proxy", [
+    "socks5://user:hunter2@proxy.example:1080", "http://user:hunter2@[bad", "http://u:hunter2@h:x",
+])
+def test_a_proxy_that_cannot_be_asked_is_refused_without_its_password(environment, proxy):
+    environment(HTTPS_PROXY=proxy)
+    with pytest.raises(Misuse, match="proxy") as error:
         proxy_for("https://a.example/v1")
     assert "hunter2" not in str(error.value)
 

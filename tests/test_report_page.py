@@ -12,6 +12,7 @@ import pytest
 
 from equipoise.cli.results import as_values
 from equipoise.instruments.fingerprint.instrument import PRIMARY, Choice, factors, fingerprint
+from equipoise.instruments.fingerprint.measures import analyse
 from equipoise.instruments.fingerprint.suite import Framing, Pair, Suite
 from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
@@ -168,8 +169,8 @@ def test_every_link_leads_to_something_on_the_page_and_no_two_things_share_an_ad
 
 
 def test_every_number_in_the_headline_is_a_value_of_the_findings() -> None:
-    _, registration, instrument, observations, _ = asked = made(answers=("free", "constrained"))
-    values = numbers(as_values(instrument.analyse(observations)))
+    _, _, suite, observations, _ = asked = made(answers=("free", "constrained"))
+    values = numbers(as_values(analyse(suite, observations)))
     said = {float(n) for n in re.findall(r"\d+", Tags(page(*asked)).headline)}
     assert said == {1, 4} and said <= values
 

@@ -97,7 +97,13 @@ def finished(act: Coroutine[Any, Any, T]) -> T:
     async def keep() -> None:
         made.append(await act)
 
-    asyncio.run(keep())
+    try:
+        asyncio.run(keep())
+    except asyncio.CancelledError:
+        raise Misuse(
+            "Ended at once. Calls that were in flight are unknown: they may have been billed, and"
+            " are not sent again without --retry-unknown. The same command goes on.", 130
+        ) from None
     return made[0]
 
 

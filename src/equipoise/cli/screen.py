@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 SCHEMA_VERSION = 1
+NUMBER = re.compile(r"[-−]?[\d,]+(\.\d+)?%?")
 
 
 def say(message: str) -> None:
@@ -53,20 +55,24 @@ def width(text: str) -> int:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns that line up: the first left, the others right.
+    """Columns that line up: numbers to the right, words to the left.
 
-    >>> print(table(["", "n"], [["cats", "3"], ["dogs", "12"]]))
-          n
-    cats  3
-    dogs 12
+    >>> print(table(["", "n", "kind"], [["cats", "3", "pet"], ["mice", "12", "pest"]]))
+           n  kind
+    cats   3  pet
+    mice  12  pest
     """
-    lines = [list(header), *map(list, rows)]
-    sizes = [max(width(cell) for cell in column) for column in zip(*lines, strict=True)]
+    body = [list(row) for row in rows]
+    lines = [list(header), *body]
+    columns = list(zip(*lines, strict=True))
+    sizes = [max(map(width, column)) for column in columns]
+    right = [all(NUMBER.fullmatch(cell) for cell in column[1:]) and bool(body)
+             for column in columns]
     drawn = []
     for line in lines:
         cells = [
-            cell + " " * (size - width(cell)) if place == 0 else " " * (size - width(cell)) + cell
-            for place, (cell, size) in enumerate(zip(line, sizes, strict=True))
+            " " * (size - width(cell)) + cell if to_right else cell + " " * (size - width(cell))
+            for cell, size, to_right in zip(line, sizes, right, strict=True)
         ]
-        drawn.append(" ".join(cells).rstrip())
+        drawn.append("  ".join(cells).rstrip())
     return "\n".join(drawn)

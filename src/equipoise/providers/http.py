@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import os
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import ip_address
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -28,6 +28,7 @@ from equipoise.terms import Fault, Misuse, Provider, Reply, Request
 BODY_CAP = 5_000_000
 STRUCK_OUT = b"[key struck out]"
 LONGEST_HEADER = 65_536
+ESCAPE = re.compile(rb"[%\\&]")
 SHORTEST_SECRET = 8
 """What is shorter is a stand-in such as `none`, and may be an answer: it is left in replies."""
 
@@ -139,6 +140,9 @@ def _headers(raw: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...
 
 
 def _said(error: BaseException) -> str:
+    """What went wrong, without the address: a proxy's may hold its password."""
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"{type(error).__name__}: {error.status} {error.message}"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
@@ -177,57 +181,61 @@ def struck_out(outcome: Reply | Fault, key: str | None) -> Reply | Fault:
     >>> struck_out(Reply(b"bad key sk-12345"), "sk-12345").body
     b'bad key [key struck out]'
     """
-    forms = _forms(key or "")
-    if isinstance(outcome, Fault):
-        detail = _without(forms, outcome.detail)
-        return outcome if detail == outcome.detail else replace(outcome, detail=detail)
-    body = outcome.body
-    for form in forms:
-        body = body.replace(form.encode(), STRUCK_OUT)
-    headers = tuple((_without(forms, name), _without(forms, value))
-                    for name, value in outcome.headers)
-    if body == outcome.body and headers == outcome.headers:
+    if not key or len(key) < SHORTEST_SECRET:
         return outcome
+    if isinstance(outcome, Fault):
+        return replace(outcome, detail=_strike(key, outcome.detail))
+    body, headers = _strike_bytes(key, outcome.body), outcome.headers
+    if (said := "\n".join(map(": ".join, headers))) != _strike(key, said):
+        headers = tuple((_strike(key, name), _strike(key, value)) for name, value in headers)
     return replace(outcome, body=body, headers=headers)
 
 
-def _without(forms: tuple[str, ...], text: str) -> str:
-    for form in forms:
-        text = text.replace(form, STRUCK_OUT.decode())
+def _strike(key: str, text: str) -> str:
+    struck = _strike_bytes(key, text.encode("utf-8", "surrogatepass"))
+    return struck.decode("utf-8", "surrogatepass")
+
+
+def _strike_bytes(key: str, text: bytes) -> bytes:
+    for form in _forms(key):
+        if form in text:
+            text = text.replace(form, STRUCK_OUT)
+    if ESCAPE.search(text):
+        for pattern in _escaped_forms(key):
+            text = pattern.sub(STRUCK_OUT, text)
     return text
 
 
 @lru_cache(maxsize=16)
-def _forms(key: str) -> tuple[str, ...]:
-    """What gives a key away, longest first: plain, escaped, encoded, reversed, and its ends."""
-    if len(key) < SHORTEST_SECRET:
-        return ()
-    raw, quoted = key.encode(), quote(key, safe="")
-    percent = "".join(f"%{byte:02X}" for byte in raw)
-    escaped = json.dumps(key)[1:-1]
-    forms = {
-        key, key[::-1], quoted, _low_hex(quoted), percent, percent.lower(), raw.hex(),
-        raw.hex().upper(), escaped, escaped.replace("/", "\\/"), html.escape(key),
-        "".join(f"\\u{ord(c):04x}" for c in key), "".join(f"\\u{ord(c):04X}" for c in key),
-        "".join(c if c.isalnum() else f"\\u{ord(c):04x}" for c in key),
-    }
+def _forms(key: str) -> tuple[bytes, ...]:
+    """What gives a key away, longest first: plain, reversed, in hex or base64, and its ends.
+
+    In base64 the same bytes read in three ways, by where in the text they stand; the characters
+    that neighbours share are left off.
+    """
+    raw = key.encode()
+    forms = {raw, raw[::-1], raw.hex().encode(), raw.hex().upper().encode()}
     for shift in range(3):
-        encoded = base64.b64encode(bytes(shift) + raw).decode()
+        encoded = base64.b64encode(bytes(shift) + raw)
         inner = encoded[(0, 2, 3)[shift] : 8 * (shift + len(raw)) // 6]
-        forms |= {inner, inner.translate(str.maketrans("+/", "-_"))}
-    if len(key) >= 3 * SHORTEST_SECRET:
-        forms |= {key[:SHORTEST_SECRET], key[-SHORTEST_SECRET:]}
+        forms |= {inner, inner.replace(b"+", b"-").replace(b"/", b"_")}
+    if len(raw) >= 3 * SHORTEST_SECRET:
+        forms |= {raw[:SHORTEST_SECRET], raw[-SHORTEST_SECRET:]}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
-def _low_hex(quoted: str) -> str:
-    """A quoted text with its hex digits in lower case.
+@lru_cache(maxsize=16)
+def _escaped_forms(key: str) -> tuple[re.Pattern[bytes], ...]:
+    """The same, with any character escaped as an address, JSON or HTML may escape it."""
+    return tuple(re.compile("".join(map(_escaped, form.decode())).encode()) for form in _forms(key))
 
-    >>> _low_hex("A%2FB")
-    'A%2fB'
-    """
-    first, *rest = quoted.split("%")
-    return first + "".join(f"%{part[:2].lower()}{part[2:]}" for part in rest)
+
+def _escaped(character: str) -> str:
+    code, plain = ord(character), re.escape(character)
+    digits = "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in f"{code:02x}")
+    named = html.escape(character).removeprefix("&") if character in "&<>\"'" else ""
+    entity = rf"&(?:#{code};|#[xX]0*{digits};{'|' + named if named else ''})"
+    return rf"(?:{plain}|%{digits}|\\+(?:u00{digits}|{plain})|{entity})"
 
 
 def proxy_for(url: str) -> str | None:
@@ -242,6 +250,10 @@ def proxy_for(url: str) -> str | None:
     if not proxy or _is_loopback(host) or proxy_bypass(named):
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        URL(proxy)
+    except ValueError:
+        raise Misuse(f"The address of the proxy for {parts.scheme}:// cannot be read.") from None
     if not proxy.startswith(("http://", "https://")):
         raise Misuse(
             f"The environment names a {proxy.partition(':')[0]} proxy for {parts.scheme}://, and"
