@@ -6,13 +6,13 @@ import asyncio
 import os
 from pathlib import Path
 
-from studying import registered, suite_of
-
-from equipoise.administer import Desk, administer
+from equipoise.administer import administer
 from equipoise.cli.studies import study
+from equipoise.desk import Desk
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.ledger import Ledger
 from equipoise.providers import planted
+from studying import registered, suite_of
 
 IN_FLIGHT = 16
 PLANNED = registered("core")

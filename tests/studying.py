@@ -1,12 +1,13 @@
-"""Small studies for tests: a suite of a few pairs, a ledger in a folder, a subject by its answer."""
+"""Small studies for tests: a suite of a few pairs, a ledger in a folder, a subject."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 
-from equipoise.administer import Desk, Patience, administer
+from equipoise.administer import administer
 from equipoise.cli.studies import register_fingerprint, study
+from equipoise.desk import Desk, Patience
 from equipoise.instruments.fingerprint.suite import suite
 from equipoise.ledger import Ledger
 from equipoise.providers import planted

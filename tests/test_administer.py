@@ -4,14 +4,14 @@ import asyncio
 from collections import Counter
 
 import pytest
-from studying import SUBJECT, registered, studied, suite_of
 
-from equipoise.administer import Desk, Patience
+from equipoise.desk import Desk, Patience
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.ledger import Ledger, verify
 from equipoise.providers import planted
 from equipoise.registration import Registration, require_registered
 from equipoise.terms import Fault, Misuse, Reply, Subject, Trial
+from studying import SUBJECT, registered, studied, suite_of
 
 PLANNED = registered()
 CELLS = PLANNED[0].cells

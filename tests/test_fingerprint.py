@@ -6,7 +6,6 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
-from studying import SUBJECT, registered, studied, suite_of
 
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.instruments.fingerprint.slot import coin_floor, false_commits
@@ -15,6 +14,7 @@ from equipoise.providers import planted
 from equipoise.stats.undefined import Undefined
 from equipoise.stimuli import load, parse
 from equipoise.terms import Misuse, Nonresponse
+from studying import SUBJECT, registered, studied, suite_of
 
 QUICK = registered("quick")
 SUITE = suite_of(QUICK)
@@ -132,7 +132,8 @@ FRAMING = '[plain]\nlanguage = "en"\nabout = "x"\nprompt = "$first or $second?"\
 
 
 @pytest.mark.parametrize("texts, said", [
-    ({"lexicon.csv": LEXICON + "art,Poems,vers,诗句\n"}, "line 4: 'Poems' reads as 'poem' of line 2"),
+    ({"lexicon.csv": LEXICON + "art,Poems,vers,诗句\n"},
+     "line 4: 'Poems' reads as 'poem' of line 2"),
     ({"lexicon.csv": LEXICON + "art,dance hall,bal,舞厅\n"}, "a part of the other"),
     ({"lexicon.csv": LEXICON + "art,song,chant,舞蹈曲\n"}, "a part of the other"),
     ({"lexicon.csv": LEXICON + "art,song,,歌曲\n"}, "line 4: nothing under fr"),
@@ -147,7 +148,8 @@ FRAMING = '[plain]\nlanguage = "en"\nabout = "x"\nprompt = "$first or $second?"\
     ({"lexicon.csv": LEXICON, "framings.toml": FRAMING.replace('"en"', '"de"')}, "'de'"),
     ({"lexicon.csv": LEXICON, "framings.toml": '[plain]\nprompt = "$first $second"\n'},
      "missing about, language"),
-    ({"lexicon.csv": LEXICON, "framings.toml": FRAMING, "suites.toml": '[x]\npairs = ["dance~poem"]'},
+    ({"lexicon.csv": LEXICON, "framings.toml": FRAMING,
+      "suites.toml": '[x]\npairs = ["dance~poem"]'},
      "Did you mean 'poem~dance'"),
     ({"lexicon.csv": LEXICON, "framings.toml": FRAMING, "suites.toml": '[x]\npairs = "a"'},
      "needs pairs"),

@@ -245,7 +245,7 @@ def test_a_key_is_sent_without_the_line_end_of_its_file():
 def test_a_key_that_no_header_can_carry_is_refused_unsaid(key):
     with pytest.raises(Misuse) as error:
         one(saying(response()), key=key)
-    assert error.value.code == 4 and key[:2] + key[2:] not in str(error.value)
+    assert error.value.code == 4 and key not in str(error.value)
 
 
 @pytest.mark.parametrize("key", [None, "", " \n"])
@@ -692,12 +692,10 @@ def test_a_fault_that_stays_is_sent_once(tmp_path, said):
     assert values(found)[0].kind == "error"
 
 
-@pytest.mark.parametrize(("behave", "times"), [
-    (resets_after_the_body, 1), (closes_in_mid_body, 1), (stalls, 1),
-])
-def test_a_call_whose_outcome_is_unknown_is_sent_once(tmp_path, behave, times):
+@pytest.mark.parametrize("behave", [resets_after_the_body, closes_in_mid_body, stalls])
+def test_a_call_whose_outcome_is_unknown_is_sent_once(tmp_path, behave):
     found, server, _ = administered(tmp_path, behave, cells=1)
-    assert server.requests == times
+    assert server.requests == 1
     assert values(found)[0].kind == "error"
     _, later, _ = administered(tmp_path, saying(response(MERCY)), cells=1)
     assert later.requests == 0

@@ -7,9 +7,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import killed
 import pytest
 
+import killed
 from equipoise.ledger import Ledger, verify
 
 SERVER = multiprocessing.get_context("forkserver")

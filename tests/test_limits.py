@@ -7,7 +7,6 @@ import math
 import time
 
 import pytest
-from faulty_server import response, saying, serving
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +29,7 @@ from equipoise.terms import (
     canonical_json,
     user,
 )
+from faulty_server import response, saying, serving
 
 CENT = 1e-9
 """Sums of binary fractions may differ by as much."""
@@ -53,55 +53,48 @@ def charged(cost: float) -> Reply:
 
 
 class Bill:
-    """A provider that charges as told, and watches what it is owed against the cap.
+    """What a provider is owed, watched against the cap by every call at every step.
 
-    `owed` counts each call on the wire at its worst and each that is over at what it cost.
+    A call on the wire is owed at its worst, and one that is over at what it cost.
     """
 
-    def __init__(self, budget: Budget, cap: float, outcomes: dict[int, Reply | Fault | None]):
-        self.budget, self.cap, self.outcomes = budget, cap, outcomes
-        self.owed = self.most_owed = 0.0
+    def __init__(self, budget: Budget, cap: float) -> None:
+        self.budget, self.cap, self.owed = budget, cap, 0.0
         self.calls = self.at_once = self.most_at_once = 0
 
-    async def __call__(self, request: Request) -> Reply | Fault:
-        worst = DOLLAR.worst(request)
-        self.calls += 1
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        outcome = self.outcomes[self.calls - 1]
-        self.owed += worst
-        for _ in range(1 + self.calls % 5):
+    def provider(self, outcome: Reply | Fault, actual: float):
+        """A provider of that outcome, which costs so much."""
+
+        async def provider(request: Request) -> Reply | Fault:
+            worst = DOLLAR.worst(request)
+            self.calls += 1
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+            self.owed += worst
+            for _ in range(1 + self.calls % 5):
+                self._look()
+                await asyncio.sleep(0)
+            self.owed += actual - worst
+            self.at_once -= 1
             self._look()
-            await asyncio.sleep(0)
-        cost = stated(outcome).cost_usd if isinstance(outcome, Reply) else None
-        actual = worst if cost is None else cost
-        if isinstance(outcome, Fault) and not outcome.sent:
-            actual = 0.0
-        self.owed += actual - worst
-        self.at_once -= 1
-        self._look()
-        return outcome
+            return outcome
+
+        return provider
 
     def _look(self) -> None:
-        self.most_owed = max(self.most_owed, self.owed)
-        assert self.owed <= self.cap + CENT
-        assert self.budget.spent_usd <= self.cap + CENT
+        assert max(self.owed, self.budget.spent_usd) <= self.cap + CENT
 
 
 def spend(cap, at_once, calls):
-    """Make (worst, outcome) calls under a cap, so many at once; returns (budget, bill, refusals)."""
+    """Make (worst, outcome, actual) calls under a cap; returns (budget, bill, refusals)."""
     budget = Budget(max_usd=cap)
-    bill = Bill(budget, cap, {})
+    bill = Bill(budget, cap)
     refused = []
 
     async def worker(queue):
-        for worst, outcome in queue:
-            # What the bill is to say is fixed when the call gets through, in that order.
-            async def provider(request, outcome=outcome):
-                bill.outcomes[bill.calls] = outcome
-                return await bill(request)
-
-            found = await budgeted(budget, DOLLAR, stated)(provider)(call(worst))
+        for worst, outcome, actual in queue:
+            guarded = budgeted(budget, DOLLAR, stated)(bill.provider(outcome, actual))
+            found = await guarded(call(worst))
             if isinstance(found, Fault) and found.kind == "over budget":
                 refused.append((worst, budget.spent_usd, bill.at_once))
                 assert not found.sent
@@ -114,28 +107,29 @@ def spend(cap, at_once, calls):
     return budget, bill, refused
 
 
-def outcome_of(worst, share, form):
-    if form == "charged":
-        return charged(round(worst * share, 6))
-    return {"unknown": Fault("unknown", "reset"), "silent": Reply(b"<html>"),
-            "unreachable": Fault("unreachable", sent=False, transient=True)}[form]
+def a_call(worst, share, form):
+    """A call that may cost `worst`: its outcome, and what it costs in truth."""
+    cost = round(worst * share, 6)
+    return worst, *{
+        "charged": (charged(cost), cost), "unknown": (Fault("unknown", "reset"), worst),
+        "silent": (Reply(b"<html>"), worst),
+        "unreachable": (Fault("unreachable", sent=False, transient=True), 0.0),
+    }[form]
 
 
-COSTS = st.lists(
-    st.builds(lambda worst, share, form: (worst, outcome_of(worst, share, form)),
-              st.integers(1, 60), st.floats(0, 1),
-              st.sampled_from(["charged"] * 5 + ["unknown", "silent", "unreachable"])),
+FORMS = ["charged"] * 5 + ["unknown", "silent", "unreachable"]
+CALLS = st.lists(
+    st.builds(a_call, st.integers(1, 60), st.floats(0, 1), st.sampled_from(FORMS)),
     min_size=1, max_size=150,
 )
 
 
 @pytest.mark.parametrize("at_once", [1, 8, 64])
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(cap=st.floats(0, 1500), calls=COSTS)
-@example(cap=0.0, calls=[(1, charged(0))])
+@given(cap=st.floats(0, 1500), calls=CALLS)
+@example(cap=0.0, calls=[a_call(1, 0, "charged")])
 def test_what_is_owed_never_passes_the_cap(at_once, cap, calls):
     budget, bill, refused = spend(cap, at_once, calls)
-    assert bill.most_owed <= cap + CENT
     assert budget.spent_usd == pytest.approx(bill.owed, abs=1e-6)
     assert bill.calls + len(refused) == len(calls)
     for worst, spent, at_once_then in refused:
@@ -147,13 +141,12 @@ def test_what_is_owed_never_passes_the_cap(at_once, cap, calls):
 @pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
 def test_nine_tenths_of_a_cap_can_be_used_because_calls_wait(at_once, share):
     cap = 1000
-    calls = [(40 + place % 20, charged((40 + place % 20) * share))
+    calls = [a_call(40 + place % 20, share, "charged")
              for place in range(round(1.5 * cap / 40 / share))]
     budget, bill, refused = spend(cap, at_once, calls)
-    assert budget.spent_usd >= 0.9 * cap
+    assert 0.9 * cap <= budget.spent_usd <= cap
     assert refused
-    assert bill.most_at_once == min(at_once, bill.most_at_once) and (
-        at_once == 1 or bill.most_at_once > 1)
+    assert (bill.most_at_once > 1) == (at_once > 1)
 
 
 @pytest.mark.parametrize("at_once", [1, 8, 64])
@@ -197,7 +190,7 @@ def settled(outcome, price=DOLLAR, worst=10, budget=None):
             budgeted(budget, price, stated)(provider)(call(worst)), return_exceptions=True)
         return found[0]
 
-    assert asyncio.run(go()) is outcome
+    assert type(asyncio.run(go())) is type(outcome)
     return budget.spent_usd
 
 
@@ -364,7 +357,7 @@ def test_a_refused_call_leaves_no_intent_and_stops_the_run(tmp_path, at_once, li
     assert verify(tmp_path / "l.db").rows == 1 + 2 * 7
     answers = [o.value for o in found.observations]
     assert sum(isinstance(value, Completion) for value in answers) == 7
-    assert all(isinstance(value, Nonresponse) for value in answers[64 - 56:]) or at_once > 1
+    assert sum(isinstance(value, Nonresponse) for value in answers) == 57
     if "max_usd" in limit:
         assert budget.spent_usd == 70
 
@@ -374,9 +367,9 @@ def test_a_call_that_waits_for_money_has_no_intent_while_it_waits(tmp_path):
 
     async def behave(got, wire):
         await asyncio.sleep(0.02)
-        with_open = Ledger.open(tmp_path / "l.db", read_only=True)
-        rows.append(with_open.head().rows)
-        with_open.close()
+        reading = Ledger.open(tmp_path / "l.db", read_only=True)
+        rows.append(reading.head().rows)
+        reading.close()
         await wire.send(response(charged(0).body))
 
     administered(tmp_path, behave, budgeted(budget, DOLLAR, stated), cells=4, at_once=4)

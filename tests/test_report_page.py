@@ -20,7 +20,6 @@ from equipoise.report.fingerprint import page
 from equipoise.report.visible import LONGEST
 from equipoise.report.writing import write_whole
 from equipoise.terms import (
-    Instrument,
     Misuse,
     Nonresponse,
     Observation,

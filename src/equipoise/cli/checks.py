@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from equipoise.administer import Desk, administer, read_again
+from equipoise.administer import administer, read_again
 from equipoise.cli.planning import confirm
 from equipoise.cli.results import rate_values
 from equipoise.cli.running import Terms, finished, read_run, recorded_study
 from equipoise.cli.screen import emit, emit_json, printable, say, table
 from equipoise.cli.studies import register_fingerprint, study
 from equipoise.cli.subjects import TRAITS, reached
+from equipoise.desk import Desk
 from equipoise.instruments.fingerprint.measures import Fingerprint
 from equipoise.ledger import Head, Ledger, verify
 from equipoise.providers import planted

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from equipoise.administer import Administration, Desk, Patience, administer, read_again
+from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.progress import Progress
 from equipoise.cli.screen import say
 from equipoise.cli.studies import Study, study
 from equipoise.cli.subjects import reached
+from equipoise.desk import Desk, Patience
 from equipoise.ledger import Head, Ledger, Run
 from equipoise.providers import dialect
 from equipoise.providers.limits import Budget, Price, Wrap, budgeted, paced

@@ -292,7 +292,7 @@ def _connect(path: Path) -> apsw.Connection:
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     for pragma in ("journal_mode = wal", "synchronous = full", "recursive_triggers = on",
-                   "foreign_keys = on", "cache_size = -16000"):
+                   "foreign_keys = on", "cache_size = -4000"):
         db.execute(f"pragma {pragma}")
     return db
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import get_args
 
 from equipoise.design import cross
@@ -40,6 +40,7 @@ PRIMARY = "pair-commit by stated_choice"
 ANSWERS: tuple[AnswerMode, ...] = get_args(AnswerMode)
 ORDERS = ("ab", "ba")
 MakeReader = Callable[[Mapping[str, Sequence[str]]], Reader[str]]
+ReadAll = Callable[[str, str, AnswerMode, Completion], Mapping[str, Reading[str]]]
 READERS: Mapping[str, MakeReader] = {"stated_choice": stated_choice, "first_word": first_word}
 
 
@@ -62,11 +63,10 @@ def fingerprint(
     """
     if unknown := [answer for answer in answers if answer not in ANSWERS]:
         raise Misuse(f"No answer mode {unknown[0]!r}: there are {', '.join(ANSWERS)}.")
-    readers = lru_cache(maxsize=None)(partial(_readers, suite))
     return Instrument(
         NAME, suite.stamp, PRIMARY,
         partial(_design, suite, answers, draws),
-        partial(_conduct, suite, readers),
+        partial(_conduct, suite, _read_all(suite)),
         partial(analyse, suite),
     )
 
@@ -82,42 +82,40 @@ def _design(
     return cross(NAME, subject, suite.pairs, factors(suite, answers), draws)
 
 
-async def _conduct(
-    suite: Suite,
-    readers: Callable[[str, str, bool], Mapping[str, Reader[str]]],
-    trial: Trial,
-    ask: Ask,
-) -> Choice:
+async def _conduct(suite: Suite, read: ReadAll, trial: Trial, ask: Ask) -> Choice:
     answer, framing, order = trial.condition.values()
     mode: AnswerMode = answer  # type: ignore[assignment]
-    read = readers(trial.item, suite.framings[framing].language, mode == "first-token")
-    shown = suite.shown(trial.item, framing, order)
     completion = await ask(
-        STAGE, (user(suite.prompt(trial.item, framing, order)),), mode=mode, choices=shown
+        STAGE, (user(suite.prompt(trial.item, framing, order)),),
+        mode=mode, choices=suite.shown(trial.item, framing, order),
     )
     if isinstance(completion, Nonresponse):
         none: Reading[str] = Reading(completion, NO_REPLY)
-        return Choice("", dict.fromkeys(read, none))
-    return Choice(completion.text, {name: reader(completion) for name, reader in read.items()})
+        return Choice("", dict.fromkeys(READERS, none))
+    language = suite.framings[framing].language
+    return Choice(completion.text, read(trial.item, language, mode, completion))
 
 
-def _readers(
-    suite: Suite, item: str, language: str, by_token: bool
-) -> Mapping[str, Reader[str]]:
-    options = suite.pairs[item].options(language)
-    if by_token:
-        return {name: first_token(options) for name in READERS}
-    return {name: once_each(make(options)) for name, make in READERS.items()}
+def _read_all(suite: Suite) -> ReadAll:
+    """What every reader makes of a reply; equal replies to one pair are read once."""
+    seen: dict[tuple[str, str, str, str], Mapping[str, Reading[str]]] = {}
 
+    @cache
+    def readers(item: str, language: str) -> Mapping[str, Reader[str]]:
+        options = suite.pairs[item].options(language)
+        return {name: make(options) for name, make in READERS.items()}
 
-def once_each(reader: Reader[str]) -> Reader[str]:
-    """The reader, reading equal replies once: a reading depends on the text and its finish."""
-    seen: dict[tuple[str, str], Reading[str]] = {}
-
-    def read(completion: Completion) -> Reading[str]:
-        key = completion.text, completion.finish
-        if key not in seen:
-            seen[key] = reader(completion)
-        return seen[key]
+    def read(
+        item: str, language: str, mode: AnswerMode, completion: Completion
+    ) -> Mapping[str, Reading[str]]:
+        if mode == "first-token":
+            reading = first_token(suite.pairs[item].options(language))(completion)
+            return dict.fromkeys(READERS, reading)
+        key = item, language, completion.text, completion.finish
+        if (found := seen.get(key)) is None:
+            found = seen[key] = {
+                name: reader(completion) for name, reader in readers(item, language).items()
+            }
+        return found
 
     return read

@@ -141,14 +141,15 @@ def _fingerprint(
     causes = Counter(cause(suite, item, grids[item], slots[item]) for item in slots)
     sharp = [s for s in slots.values() if not isinstance(s.sharpness, Undefined)]
     unsharp = Undefined("incomplete" if lost["not asked"] else "no_data")
+    whole = bool(sharp) and not lost["not asked"]
     swaps = {item: _swaps(suite, item, grid) for item, grid in grids.items()}
     return Fingerprint(
         subject, answer, reader, draw, slots,
         rate(picked, picked + lost.total()), dict(lost),
         rate(causes.pop("committed", 0), len(slots)),
         {kind: causes[kind] for kind in CAUSES if causes[kind]},
-        _mean([s.sharpness for s in sharp]) if sharp and not lost["not asked"] else unsharp,
-        _mean([coin_floor(s.picked) for s in sharp]) if sharp and not lost["not asked"] else unsharp,
+        _mean([s.sharpness for s in sharp]) if whole else unsharp,
+        _mean([coin_floor(s.picked) for s in sharp]) if whole else unsharp,
         false_commits(len(slots), wanted),
         _position(swap for found in swaps.values() for swap in found.values()),
         _framings(suite, grids, swaps),

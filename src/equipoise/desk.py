@@ -1,0 +1,258 @@
+"""Where questions are handed in: answered from the ledger, or else asked and written down."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from equipoise.ledger import Ledger, Recorded, Run
+from equipoise.providers import dialect
+from equipoise.providers.retry_after import retry_after
+from equipoise.terms import (
+    AnswerMode,
+    Ask,
+    Completion,
+    Fault,
+    Message,
+    Misuse,
+    Nonresponse,
+    Provider,
+    Reply,
+    Request,
+    Subject,
+    Trial,
+)
+
+DOWN_AFTER = 20
+ROOM_CHECK_EVERY = 64
+NOT_ASKED = Nonresponse("not asked")
+UNKNOWN = Nonresponse("error", "unknown: no reply came, and it may have been billed")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How one call is tried again: at most `attempts` tries, waits drawn with full jitter."""
+
+    attempts: int = 5
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+
+    def wait(self, tries: int) -> float:
+        """Seconds before the next try, after `tries` of them: uniform up to a doubling bound."""
+        return random.uniform(0, min(self.longest_wait, self.first_wait * 2 ** (tries - 1)))
+
+
+class NotOnRecord(Exception):
+    """Ends the replay of a trial that the ledger cannot answer alone."""
+
+
+class Desk:
+    """Where questions are handed in: answered from the ledger, or else asked and written down.
+
+    With no provider nothing is asked: what is not on record is a nonresponse, not asked.
+    `guard` wraps the recorded call in limits, so a call that waits has no intent yet.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        run: Run,
+        provider: Provider | None = None,
+        *,
+        guard: Callable[[Provider], Provider] = lambda provider: provider,
+        patience: Patience = Patience(),
+        retry_unknown: bool = False,
+    ) -> None:
+        self._ledger, self._run, self._provider = ledger, run, provider
+        self._guard, self._patience, self._retry_unknown = guard, patience, retry_unknown
+        self._record = ledger.recorded(run.seq)
+        self.outcomes: Counter[str] = Counter()
+        self.stopped: Misuse | None = None
+        self.to_ask = 0
+        self.began_asking: Callable[[], None] = lambda: None
+        self._stop = asyncio.Event()
+        self._cool_until = 0.0
+        self._failing = 0
+
+    @property
+    def asks(self) -> bool:
+        return self._provider is not None
+
+    def stop(self, reason: Misuse) -> None:
+        """Send nothing more. What is on the wire is waited for and written down."""
+        self.stopped = self.stopped or reason
+        self._stop.set()
+
+    def replay(self, conduct: Callable[[Trial, Ask], Any], trial: Trial) -> Any:
+        """Conduct a trial on what is on record alone; raises NotOnRecord where that is not all.
+
+        `conduct` awaits nothing but `ask`, so on record it runs through without a loop.
+        """
+        coroutine = conduct(trial, self._ask_for(trial, self._from_record))
+        try:
+            coroutine.send(None)
+        except StopIteration as done:
+            return done.value
+        finally:
+            coroutine.close()
+        raise TypeError(f"{trial.instrument} awaits something other than ask")
+
+    def spent(self, cost: Callable[[Reply], float]) -> float:
+        """What is on record for this run cost, by the newest attempt of each call."""
+        return sum(
+            cost(self._ledger.reply(past))
+            for past in self._record.values() if past.kind == "reply"
+        )
+
+    async def until_stopped(self) -> None:
+        await self._stop.wait()
+
+    async def conduct(self, conduct: Callable[[Trial, Ask], Any], trial: Trial) -> Any:
+        """Conduct a trial, asking what is not on record."""
+        return await conduct(trial, self._ask_for(trial, self._asked))
+
+    def _ask_for(self, trial: Trial, otherwise: Callable[..., Any]) -> Ask:
+        key, record = trial.key, self._record
+
+        async def ask(
+            stage: str,
+            messages: Iterable[Message],
+            *,
+            mode: AnswerMode = "free",
+            choices: Sequence[str] = (),
+            by: Subject | None = None,
+        ) -> Completion | Nonresponse:
+            past = record.get((key, stage))
+            if past is None and otherwise == self._from_record:
+                return self._missing()
+            subject = by or trial.subject
+            spoken = dialect(subject.dialect)
+            request = spoken.encode(subject, tuple(messages), mode, choices)
+            if past is not None:
+                if past.stamp != request.stamp:
+                    raise diverged(key, stage)
+                answer = self._said(past, request)
+                if answer is not None:
+                    return answer
+            found: Completion | Nonresponse = await otherwise(key, stage, request, past)
+            return found
+
+        return ask
+
+    def _said(self, past: Recorded, request: Request) -> Completion | Nonresponse | None:
+        """What an attempt on record answers; None where it is to be asked again."""
+        if past.kind in ("intent", "unknown"):
+            if self.asks and self._retry_unknown:
+                return None
+            return UNKNOWN
+        if past.kind == "fault":
+            return None if self.asks else Nonresponse("error", "the provider was not reached")
+        found = dialect(request.subject.dialect).decode(self._ledger.reply(past, headers=False))
+        if isinstance(found, Completion):
+            return found
+        again = self.asks and (found.transient or past.status >= 300)
+        return None if again else Nonresponse("error", f"{found.kind}: {found.detail}")
+
+    def _missing(self) -> Nonresponse:
+        """What a question not on record yields where nothing is asked yet."""
+        if self.asks:
+            raise NotOnRecord
+        return NOT_ASKED
+
+    async def _from_record(
+        self, key: str, stage: str, request: Request, past: Recorded | None
+    ) -> Nonresponse:
+        return self._missing()
+
+    async def _asked(
+        self, key: str, stage: str, request: Request, past: Recorded | None
+    ) -> Completion | Nonresponse:
+        """Try until there is a completion, a fault that will not pass, or no patience left."""
+        before = past.attempt if past else 0
+        fault = Fault("unreachable", "no try was made")
+        for tries in range(1, self._patience.attempts + 1):
+            await self._cooled()
+            if self._stop.is_set():
+                return Nonresponse("not asked", "the run was stopped")
+            outcome = await self._guard(self._recorded(key, stage, before + tries))(request)
+            found = self._faulted(outcome, request)
+            if isinstance(found, Completion):
+                self._failing = 0
+                return found
+            fault = found
+            self.outcomes[fault.kind] += 1
+            self._consider(fault)
+            if not fault.transient or tries == self._patience.attempts:
+                break
+            await self._pause(max(fault.retry_after or 0.0, self._patience.wait(tries)))
+        return Nonresponse("error", f"{fault.kind}: {fault.detail}")
+
+    def _recorded(self, key: str, stage: str, attempt: int) -> Provider:
+        """The provider, with an intent written before the call and its reply after."""
+        provider = self._provider
+        assert provider is not None
+
+        async def recorded(request: Request) -> Reply | Fault:
+            calls = self.outcomes["calls"] = self.outcomes["calls"] + 1
+            if calls % ROOM_CHECK_EVERY == 1:
+                self._ledger.require_room(self.to_ask)
+            intent = await self._ledger.intend(self._run.seq, key, stage, attempt, request)
+            begun = time.monotonic()
+            outcome = await provider(request)
+            seconds = time.monotonic() - begun
+            await self._ledger.settle(self._run.seq, intent, outcome, seconds)
+            return outcome
+
+        return recorded
+
+    def _faulted(self, outcome: Reply | Fault, request: Request) -> Completion | Fault:
+        if isinstance(outcome, Fault):
+            return outcome
+        found = dialect(request.subject.dialect).decode(outcome)
+        if isinstance(found, Fault) and outcome.status >= 400:
+            return replace(found, retry_after=retry_after(outcome))
+        return found
+
+    def _consider(self, fault: Fault) -> None:
+        """Cool down after a rate limit; stop the run for what more calls cannot mend."""
+        self._failing += 1
+        if fault.kind == "rate limited" and fault.retry_after:
+            self._cool_until = max(self._cool_until, time.monotonic() + fault.retry_after)
+        if fault.kind == "auth":
+            self.stop(Misuse(
+                f"The provider refused the key ({fault.detail}). Nothing more was sent."
+                " Set the right key, then give the same command again.", 4))
+        elif fault.kind == "not found":
+            self.stop(Misuse(
+                f"The provider does not know this model or address ({fault.detail})."
+                " Check the subject's model and base URL.", 2))
+        elif fault.kind == "over budget":
+            self.stop(Misuse(f"{fault.detail} Give the same command again with a higher cap.", 7))
+        elif self._failing >= DOWN_AFTER and fault.transient:
+            self.stop(Misuse(
+                f"{self._failing} tries in a row failed, last with {fault.kind}: {fault.detail}."
+                " Nothing more was sent. Give the same command again later.", 75))
+
+    async def _cooled(self) -> None:
+        while (left := self._cool_until - time.monotonic()) > 0 and not self._stop.is_set():
+            await self._pause(left + random.uniform(0, 0.1 * left))
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but no longer than until the run is stopped."""
+        try:
+            await asyncio.wait_for(self._stop.wait(), seconds)
+        except TimeoutError:
+            return
+
+
+def diverged(key: str, stage: str) -> Misuse:
+    return Misuse(
+        f"The ledger holds a reply to {key} ({stage}), but to another request: a prompt, a"
+        " setting or an earlier reading has changed since. Undo the change, or start a new run"
+        " with --run.", 2
+    )
