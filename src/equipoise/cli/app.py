@@ -25,7 +25,9 @@ app = typer.Typer(
 )
 
 LedgerPath = Annotated[
-    Path, typer.Option("--ledger", envvar="EQUIPOISE_LEDGER", help="The ledger file.")
+    Path,
+    typer.Option("--ledger", envvar="EQUIPOISE_LEDGER", help="The ledger file.",
+                 show_default="ledger.db in the user's data directory"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Reader = Annotated[

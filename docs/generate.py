@@ -1,0 +1,85 @@
+"""Writes the pages of docs/ that are made from the code; `make docs`. A test holds them to it."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import Counter
+from pathlib import Path
+
+from equipoise.cli.app import app
+from equipoise.instruments.fingerprint.suite import FULL, SHIPPED, suite
+from equipoise.ledger.store import SCHEMA, VERSION
+from equipoise.stimuli import load
+
+DOCS = Path(__file__).parent
+NOTE = "<!-- Made by docs/generate.py; `make docs` writes it anew. -->\n\n"
+
+
+def commands() -> str:
+    """Every command's help, as a terminal of 80 columns shows it."""
+    from typer.main import get_command
+
+    os.environ.update(COLUMNS="80", NO_COLOR="1")
+    top = get_command(app)
+    parts = ["# Commands\n\n" + NOTE + block(helped(top, "equipoise"))]
+    for name, command in sorted(getattr(top, "commands", {}).items()):
+        parts.append(f"## equipoise {name}\n\n" + block(helped(command, f"equipoise {name}")))
+        for below, inner in sorted(getattr(command, "commands", {}).items()):
+            whole = f"equipoise {name} {below}"
+            parts.append(f"### {whole}\n\n" + block(helped(inner, whole)))
+    return "\n".join(parts)
+
+
+def helped(command: object, name: str) -> str:
+    from typer._click import Context
+
+    context = Context(command, info_name=name, terminal_width=80, max_content_width=80)  # type: ignore[arg-type]
+    text: str = context.get_help()
+    return text
+
+
+def block(text: str) -> str:
+    return f"```text\n{text.rstrip()}\n```\n"
+
+
+def schema() -> str:
+    """The ledger's schema as it is created."""
+    return (
+        f"# The ledger's schema\n\n{NOTE}Version {VERSION}. What each table is for and what can be"
+        f" trusted is said in [ledger.md](ledger.md).\n\n```sql\n{SCHEMA.rstrip()}\n```\n"
+    )
+
+
+def suites() -> str:
+    """The shipped suites, and the words behind them."""
+    stimuli = load(SHIPPED)
+    lines = ["# Suites of the fingerprint\n", NOTE.rstrip() + "\n",
+             f"Stamp of the stimuli: `{stimuli.stamp}`\n",
+             "| suite | pairs | categories | cells a subject and answer mode | about |",
+             "|---|---:|---:|---:|---|"]
+    for name in [*stimuli["suites"], FULL]:
+        found = suite(stimuli, name)
+        about = stimuli["suites"].get(name, {}).get("about", "Every pair within a category.")
+        cells = len(found.pairs) * 2 * len(found.framings)
+        categories = len({pair.category for pair in found.pairs.values()})
+        lines.append(f"| `{name}` | {len(found.pairs):,} | {categories} | {cells:,} | {about} |")
+    rows = list(csv.DictReader(stimuli.texts["lexicon.csv"].splitlines()))
+    counts = Counter(row["category"] for row in rows)
+    lines.append(f"\n## Categories\n\n{len(rows)} words, each in English, French and Chinese.\n")
+    for category in counts:
+        words = ", ".join(row["en"] for row in rows if row["category"] == category)
+        lines.append(f"- **{category}**: {words}")
+    lines.append("\n## Framings\n")
+    for name, framing in stimuli["framings"].items():
+        lines.append(f"**{name}** · {framing['about']}\n\n"
+                     f"```text\n{framing['prompt'].strip()}\n```\n")
+    return "\n".join(lines)
+
+
+PAGES = {"commands.md": commands, "ledger-schema.md": schema, "suites.md": suites}
+
+if __name__ == "__main__":
+    for name, make in PAGES.items():
+        (DOCS / name).write_text(make(), encoding="utf-8")
+        print(f"docs/{name}")
