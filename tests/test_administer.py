@@ -5,12 +5,13 @@ from collections import Counter
 
 import pytest
 
+from equipoise.cli.studies import study
 from equipoise.desk import Desk, Patience
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.ledger import Ledger, verify
 from equipoise.providers import planted
 from equipoise.registration import Registration, require_registered
-from equipoise.terms import Fault, Misuse, Reply, Subject, Trial
+from equipoise.terms import Fault, Misuse, Reply, Subject, Trial, user
 from studying import SUBJECT, registered, studied, suite_of
 
 PLANNED = registered()
@@ -83,20 +84,43 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path):
     assert sum(provider.sent.values()) == CELLS - len(seen) + 1
 
 
-def test_a_changed_prompt_stops_the_run(tmp_path):
+def test_a_changed_setting_stops_the_run_before_anything_is_sent(tmp_path):
     studied(tmp_path / "l.db", counting())
-    planned = registered(subjects=[Subject("subject", "other", "planted", "planted")])
     ledger = Ledger.open(tmp_path / "l.db", read_only=True)
-    desk = Desk(ledger, ledger.run("r1"))
-    from equipoise.cli.studies import study
-
-    laid_out = study(*planned)
+    desk = Desk(ledger, ledger.run("r1"), counting())
+    laid_out = study(*PLANNED)
     trial = laid_out.trials[0]
-    changed = Trial(trial.instrument, Subject("subject", "subject", "planted", "planted",
-                                              settings={"temperature": 1}),
-                    trial.item, trial.condition, trial.draw)
+    hotter = planned_trial(trial, temperature=1)
     with pytest.raises(Misuse, match="but to another request"):
-        desk.replay(laid_out.instrument.conduct, changed)
+        desk.replay(laid_out.instrument.conduct, hotter)
+    ledger.close()
+
+
+def planned_trial(trial, **settings):
+    subject = Subject("subject", "subject", "planted", "planted", settings=settings)
+    return Trial(trial.instrument, subject, trial.item, trial.condition, trial.draw)
+
+
+def test_reading_stops_where_an_earlier_reading_has_changed_a_later_question(tmp_path):
+    trial = Trial("two-stage", SUBJECT, "x", {})
+    ledger = Ledger.open(tmp_path / "l.db")
+    run = ledger.register("r1", b"{}", {})
+
+    def two_stages(read):
+        async def conduct(trial, ask):
+            first = await ask("pick", [user("Which?")])
+            second = await ask("push", [user(f"Not {read(first.text)}?")])
+            return first.text, second.text
+
+        return conduct
+
+    desk = Desk(ledger, run, planted.answering(lambda r: "Jordan" if "Which" in r.messages[0].text
+                                               else "still"))
+    assert asyncio.run(desk.conduct(two_stages(str), trial)) == ("Jordan", "still")
+    reading = Desk(ledger, run)
+    assert reading.replay(two_stages(str), trial) == ("Jordan", "still")
+    with pytest.raises(Misuse, match="an earlier reading has changed"):
+        reading.replay(two_stages(str.upper), trial)
     ledger.close()
 
 

@@ -20,7 +20,8 @@ from urllib.parse import quote
 
 import pytest
 
-from equipoise.administer import Desk, Patience, administer
+from equipoise.administer import administer
+from equipoise.desk import Desk, Patience
 from equipoise.ledger import Ledger
 from equipoise.providers.http import (
     STRUCK_OUT,

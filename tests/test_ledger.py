@@ -20,10 +20,10 @@ def request(n):
     return Request(SUBJECT, (user(str(n)),), body=canonical_json({"n": n}))
 
 
-def filled(path, cells=12, body=b'{"text":"a"}'):
-    """A ledger with one run of so many settled calls."""
+def filled(path, cells=12, body=b'{"text":"a"}', name="r1"):
+    """A ledger with a run of so many settled calls."""
     ledger = Ledger.open(path)
-    run = ledger.register("r1", b'{"plan":1}', {"items.toml": "a = 1"})
+    run = ledger.register(name, b'{"plan":1}', {"items.toml": "a = 1"})
 
     async def one(n):
         intent = await ledger.intend(run.seq, f"s/{n}/1", "choice", 1, request(n))

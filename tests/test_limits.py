@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from equipoise.administer import Desk, Patience, administer
+from equipoise.administer import administer
+from equipoise.desk import Desk, Patience
 from equipoise.ledger import Ledger, verify
 from equipoise.providers.http import Timeouts, sender
 from equipoise.providers.limits import Budget, Price, budgeted, paced

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.ledger import Ledger, Recorded, Run
-from equipoise.providers import dialect
+from equipoise.providers import Dialect, dialect
 from equipoise.providers.retry_after import retry_after
 from equipoise.terms import (
     AnswerMode,
@@ -117,7 +117,7 @@ class Desk:
         return await conduct(trial, self._ask_for(trial, self._asked))
 
     def _ask_for(self, trial: Trial, otherwise: Callable[..., Any]) -> Ask:
-        key, record = trial.key, self._record
+        key, record, asked = trial.key, self._record, 0
 
         async def ask(
             stage: str,
@@ -127,16 +127,21 @@ class Desk:
             choices: Sequence[str] = (),
             by: Subject | None = None,
         ) -> Completion | Nonresponse:
+            nonlocal asked
+            asked += 1
             past = record.get((key, stage))
             if past is None and otherwise == self._from_record:
                 return self._missing()
             subject = by or trial.subject
             spoken = dialect(subject.dialect)
+            if past is not None and not self.asks and asked == 1:
+                # Nothing read can have changed a trial's first question.
+                return self._said(past, spoken) or NOT_ASKED
             request = spoken.encode(subject, tuple(messages), mode, choices)
             if past is not None:
                 if past.stamp != request.stamp:
                     raise diverged(key, stage)
-                answer = self._said(past, request)
+                answer = self._said(past, spoken)
                 if answer is not None:
                     return answer
             found: Completion | Nonresponse = await otherwise(key, stage, request, past)
@@ -144,7 +149,7 @@ class Desk:
 
         return ask
 
-    def _said(self, past: Recorded, request: Request) -> Completion | Nonresponse | None:
+    def _said(self, past: Recorded, spoken: Dialect) -> Completion | Nonresponse | None:
         """What an attempt on record answers; None where it is to be asked again."""
         if past.kind in ("intent", "unknown"):
             if self.asks and self._retry_unknown:
@@ -152,7 +157,7 @@ class Desk:
             return UNKNOWN
         if past.kind == "fault":
             return None if self.asks else Nonresponse("error", "the provider was not reached")
-        found = dialect(request.subject.dialect).decode(self._ledger.reply(past, headers=False))
+        found = spoken.decode(self._ledger.reply(past, headers=False))
         if isinstance(found, Completion):
             return found
         again = self.asks and (found.transient or past.status >= 300)

@@ -188,7 +188,7 @@ def struck_out(outcome: Reply | Fault, key: str | None) -> Reply | Fault:
     body, headers = _strike_bytes(key, outcome.body), outcome.headers
     if (said := "\n".join(map(": ".join, headers))) != _strike(key, said):
         headers = tuple((_strike(key, name), _strike(key, value)) for name, value in headers)
-    return replace(outcome, body=body, headers=headers)
+    return Reply(body, outcome.status, headers, outcome.seconds)
 
 
 def _strike(key: str, text: str) -> str:

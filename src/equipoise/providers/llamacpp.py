@@ -18,9 +18,9 @@ def encode(
     """As `openai_chat.encode`, but a constrained reply is held by a grammar of bare words."""
     if mode != "constrained":
         return openai_chat.encode(subject, messages, mode, choices)
-    plain = openai_chat.encode(subject, messages, "free", choices)
-    said = json.loads(plain.body) | {"grammar": grammar(choices)}
-    return Request(subject, tuple(messages), mode, tuple(choices), openai_chat.body_of(said))
+    said, held = tuple(messages), json.dumps({"grammar": grammar(choices)})
+    return Request(subject, said, mode, tuple(choices),
+                   openai_chat.body_of(subject, said, mode, held))
 
 
 def grammar(choices: Sequence[str]) -> str:

@@ -9,6 +9,9 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Any
 
 import msgspec
@@ -43,28 +46,60 @@ def encode(
 
     What `subject.settings` does not hold is not sent: the provider's default applies.
     """
-    said: dict[str, Any] = {
-        "model": subject.model,
-        "messages": [{"role": m.role, "content": m.text} for m in messages],
-        **subject.settings,
+    said = tuple(messages)
+    held = json.dumps(constraint(choices)) if mode == "constrained" else ""
+    return Request(subject, said, mode, tuple(choices), body_of(subject, said, mode, held))
+
+
+def body_of(
+    subject: Subject, messages: tuple[Message, ...], mode: AnswerMode, held: str = ""
+) -> bytes:
+    """The bytes sent: the canonical JSON of the request; `held` are further fields, as JSON.
+
+    Most requests of a subject differ in their messages' texts alone, so what stands around
+    those is made once. A reply quoted back may hold lone surrogates, which UTF-8 cannot: that
+    body is all escaped.
+    """
+    roles = tuple(message.role for message in messages)
+    around = iter(_around(_Shape(subject.stamp, mode, roles, held, subject)))
+    try:
+        texts = [encode_basestring(message.text).encode() for message in messages]
+    except UnicodeEncodeError:
+        whole = fields(subject, mode, held) | {
+            "messages": [{"role": m.role, "content": m.text} for m in messages]
+        }
+        return json.dumps(whole, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return b"".join([next(around), *(part for text in texts for part in (text, next(around)))])
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """All of a request but its texts; the stamp stands for the subject."""
+
+    stamp: str
+    mode: AnswerMode
+    roles: tuple[str, ...]
+    held: str
+    subject: Subject = field(compare=False)
+
+
+@lru_cache(maxsize=256)
+def _around(shape: _Shape) -> tuple[bytes, ...]:
+    """The canonical JSON of a request, cut where its texts stand."""
+    place = f"the text of {shape.stamp}"
+    said = fields(shape.subject, shape.mode, shape.held) | {
+        "messages": [{"role": role, "content": place} for role in shape.roles]
     }
-    if mode == "constrained":
-        said |= constraint(choices)
-    elif mode == "first-token":
+    return tuple(canonical_json(said).split(canonical_json(place)))
+
+
+def fields(subject: Subject, mode: AnswerMode, held: str) -> dict[str, Any]:
+    """Every field but the messages."""
+    said: dict[str, Any] = {"model": subject.model, **subject.settings}
+    if mode == "first-token":
         limit = "max_completion_tokens" if "max_completion_tokens" in said else "max_tokens"
         said |= {"logprobs": True, "top_logprobs": FIRST_TOKEN_ALTERNATIVES, limit: 1}
-    return Request(subject, tuple(messages), mode, tuple(choices), body_of(said))
-
-
-def body_of(said: dict[str, Any]) -> bytes:
-    """The bytes sent: canonical JSON.
-
-    A reply quoted back may hold lone surrogates, which UTF-8 cannot: that body is all escaped.
-    """
-    try:
-        return canonical_json(said)
-    except UnicodeEncodeError:
-        return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return said | (json.loads(held) if held else {})
 
 
 def constraint(choices: Sequence[str]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ else are two fingerprints.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import get_args
+
+from msgspec import Struct
 
 from equipoise.design import cross
 from equipoise.elicit import NO_REPLY
@@ -44,8 +45,7 @@ ReadAll = Callable[[str, str, AnswerMode, Completion], Mapping[str, Reading[str]
 READERS: Mapping[str, MakeReader] = {"stated_choice": stated_choice, "first_word": first_word}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """What one cell gave: the reply's text, and each reader's reading of it, by name."""
 
     text: str

@@ -1,0 +1,98 @@
+"""Proofs that take minutes: `make soak`. Their last figures stand in CONTRIBUTING.md."""
+
+import random
+import shutil
+import time
+from collections import Counter
+
+import killed
+import pytest
+from test_kills import SERVER, lines
+
+from equipoise.cli.checks import expect
+from equipoise.cli.studies import register_fingerprint, study
+from equipoise.instruments.fingerprint import planted as traits
+from equipoise.ledger import Ledger, verify
+from equipoise.providers import planted
+from equipoise.stats.undefined import Undefined
+
+pytestmark = pytest.mark.soak
+
+
+def test_a_thousand_kills_lose_nothing_and_send_nothing_twice(tmp_path, capsys):
+    rng, unknown, worst = random.Random(1), 0, 0
+    sent, told = Counter(), 0
+    for part in range(20):
+        folder = tmp_path / str(part)
+        folder.mkdir()
+        before = 0
+        for _ in range(50):
+            process = SERVER.Process(target=killed.run, args=(str(folder),))
+            process.start()
+            time.sleep(rng.uniform(0.02, 0.5))
+            process.kill()
+            process.join()
+            found = verify(folder / "ledger.db") if (folder / "ledger.db").exists() else None
+            if found:
+                assert not found.faults
+                worst, before = max(worst, found.unsettled - before), found.unsettled
+        unknown += before
+        sent.update(f"{part}/{line}" for line in lines(folder / "sent"))
+        ledger = Ledger.open(folder / "ledger.db")
+        kept = {key for (key, _), r in ledger.recorded(1).items() if r.kind == "reply"}
+        ledger.close()
+        acknowledged = set(lines(folder / "told"))
+        assert acknowledged <= kept
+        told += len(acknowledged)
+    assert max(sent.values()) == 1 and worst <= killed.IN_FLIGHT
+    with capsys.disabled():
+        print(f"\n1,000 kills: {told:,} acknowledged, 0 lost; {sum(sent.values()):,} sent,"
+              f" 0 twice; {unknown:,} unknown, at most {worst} a kill")
+
+
+def test_five_hundred_cuts_and_flips_of_the_log_open_to_a_prefix(tmp_path, capsys):
+    from test_ledger import filled
+
+    import apsw
+
+    source = filled(tmp_path / "l.db", 20)
+    keeper = apsw.Connection(str(source))
+    keeper.execute("begin; select * from entries").fetchall()
+    filled(source, 200, name="r2")
+    rng, shorter = random.Random(3), 0
+    wal = source.with_name("l.db-wal")
+    assert wal.stat().st_size > 10_000
+    for trial in range(1000):
+        copy = tmp_path / "copy.db"
+        for suffix in ("", "-wal", ".head"):
+            shutil.copy(source.with_name(f"l.db{suffix}"), copy.with_name(f"copy.db{suffix}"))
+        copy.with_name("copy.db-shm").unlink(missing_ok=True)
+        damaged = bytearray(wal.read_bytes())
+        if trial % 2:
+            damaged = damaged[: rng.randrange(len(damaged))]
+        else:
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        copy.with_name("copy.db-wal").write_bytes(damaged)
+        found = verify(copy)
+        whole = found.published is not None and found.rows >= found.published.rows
+        assert whole != bool(found.faults)
+        shorter += not whole
+    keeper.close()
+    with capsys.disabled():
+        print(f"\n1,000 damaged logs: all opened to a prefix, {shorter} shorter than the head,"
+              f" all {shorter} said so")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_coin_flips_commit_no_more_than_they_should(tmp_path, seed):
+    """Over ten seeds of the core suite: expected false commits 3,600 x 2 / 4,096 = 1.76."""
+    from studying import studied
+
+    planned = register_fingerprint("core", [planted.subject("flips-coins")], ["free"])
+    laid_out = study(*planned)
+    answer = traits.answerer(laid_out.suite, traits.flips_coins, seed)
+    _, found, _ = studied(tmp_path / "l.db", planted.answering(answer), planned)
+    fingerprint = laid_out.instrument.analyse(found.observations).fingerprints[0]
+    assert fingerprint.commits.count <= 3
+    assert all(check.holds for check in expect(fingerprint))
+    assert not isinstance(fingerprint.sharpness, Undefined)
