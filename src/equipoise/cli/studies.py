@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.administer import Halting
-from equipoise.design import grouped, in_random_order
+from equipoise.design import in_random_order
 from equipoise.instruments.fingerprint.halting import UntilDissent
 from equipoise.instruments.fingerprint.instrument import (
     NAME,
@@ -89,7 +89,7 @@ def study(registration: Registration, stimuli: Stimuli) -> Study:
 def _in_order(trials: list[Trial], order: str) -> list[Trial]:
     kind, _, seed = order.partition(":")
     if order == "grouped":
-        return grouped(trials, "answer", "framing")
+        return trials
     if kind == "random" and seed.isdigit():
         return in_random_order(trials, int(seed))
     raise Misuse(f"No order {order!r}: there are grouped and random:SEED.")

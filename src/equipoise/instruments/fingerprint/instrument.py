@@ -79,7 +79,7 @@ def factors(suite: Suite, answers: Sequence[AnswerMode]) -> dict[str, tuple[str,
 def _design(
     suite: Suite, answers: Sequence[AnswerMode], draws: int, subject: Subject
 ) -> list[Trial]:
-    return cross(NAME, subject, suite.pairs, factors(suite, answers), draws)
+    return cross(NAME, subject, suite.pairs, factors(suite, answers), draws, together=2)
 
 
 async def _conduct(suite: Suite, read: ReadAll, trial: Trial, ask: Ask) -> Choice:

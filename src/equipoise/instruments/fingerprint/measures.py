@@ -96,17 +96,21 @@ class Findings:
 
 def analyse(suite: Suite, observations: Sequence[Observation[Choice]]) -> Findings:
     """Fingerprints from observations, in the order subjects, modes and readers first appear."""
-    grids: defaultdict[tuple[str, str, int, str], defaultdict[str, dict[tuple[str, str], Cell]]]
-    grids = defaultdict(lambda: defaultdict(dict))
+    grids: dict[tuple[str, str, int, str], dict[str, dict[tuple[str, str], Cell]]] = {}
     differences = []
     for o in observations:
         trial, readings = o.trial, o.value.readings
         answer, framing, order = trial.condition.values()
+        cell = framing, order
         for reader, reading in readings.items():
-            name = (trial.subject.name, answer, trial.draw, reader)
-            grids[name][trial.item][framing, order] = reading.value
-        first, *others = readings.values()
-        if any(said(other.value) != said(first.value) for other in others):
+            items = grids.setdefault((trial.subject.name, answer, trial.draw, reader), {})
+            grid = items.get(trial.item)
+            if grid is None:
+                grid = items[trial.item] = {}
+            grid[cell] = reading.value
+        if len({reading.value for reading in readings.values()}) > 1 and len(
+            {said(reading.value) for reading in readings.values()}
+        ) > 1:
             differences.append(_difference(o))
     found = tuple(_fingerprint(suite, name, grid) for name, grid in grids.items())
     return Findings(found, tuple(differences), len(observations))

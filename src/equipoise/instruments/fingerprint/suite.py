@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import combinations
@@ -132,8 +132,8 @@ def _distinct(rows: Sequence[Mapping[str, str]]) -> None:
                 )
             seen[folded] = row
             by_category[row["category"]].append(row)
-        for one, other in (p for found in by_category.values() for p in combinations(found, 2)):
-            if _inside(one[language], other[language], language):
+        for found in by_category.values():
+            for one, other in _contained(found, language):
                 raise Misuse(
                     f"lexicon.csv, lines {one['line']} and {other['line']}: one of"
                     f" {one[language]!r} and {other[language]!r} is a part of the other, so a"
@@ -151,11 +151,17 @@ def fold(word: str) -> str:
     return re.sub(r"s$", "", "".join(c for c in plain if c.isalnum()))
 
 
-def _inside(one: str, other: str, language: str) -> bool:
-    if language == "zh":
-        return one in other or other in one
-    short, long = sorted((one.casefold(), other.casefold()), key=len)
-    return re.search(rf"\b{re.escape(short)}\b", long) is not None
+def _contained(
+    rows: Sequence[Mapping[str, str]], language: str
+) -> Iterator[tuple[Mapping[str, str], Mapping[str, str]]]:
+    """Rows of which one's word is a part of the other's: whole words, or characters in Chinese."""
+    edge = "" if language == "zh" else " "
+    spelled = [
+        (edge + re.sub(r"\W+", edge, row[language].casefold()) + edge, row) for row in rows
+    ]
+    for (one, first), (other, second) in combinations(spelled, 2):
+        if one in other or other in one:
+            yield first, second
 
 
 def _within(rows: Iterable[Mapping[str, str]]) -> list[Pair]:
