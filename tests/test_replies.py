@@ -48,7 +48,8 @@ def is_answer(accepted: object) -> bool:
 def judge(file: Path) -> tuple[list[str], list[str], int]:
     """The misreads, the readable lines left unread, and how many were readable.
 
-    A line is readable if only answers are acceptable; unread is then a loss, not a misread.
+    A line is readable if the first reading it accepts is an answer: to leave it unread, as
+    unclear or invalid, is then a loss and no misread; to read a refusal there is one.
     """
     misreads: list[str] = []
     unread: list[str] = []
@@ -56,12 +57,13 @@ def judge(file: Path) -> tuple[list[str], list[str], int]:
     for number, line in enumerate(lines(file), 1):
         assert set(line) <= KNOWN, f"{file.name}:{number} has keys {sorted(set(line) - KNOWN)}"
         reading = read(line)
-        said, wanted = label(reading.value), all(map(is_answer, line["accept"]))
+        said, wanted = label(reading.value), is_answer(line["accept"][0])
         readable += wanted
         told = f"{file.name}:{number} {said!r} by {reading.rule}: {line['reply'][:200]!r}"
-        if said in line["accept"]:
-            continue
-        (unread if wanted and said in ("unclear", "invalid") else misreads).append(told)
+        if wanted and said in ("unclear", "invalid"):
+            unread.append(told)
+        elif said not in line["accept"]:
+            misreads.append(told)
     return misreads, unread, readable
 
 

@@ -7,13 +7,41 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Literal, NamedTuple
 
-from equipoise.reading import phrases_en, phrases_fr, phrases_zh
+from equipoise.reading.closing import closing
 from equipoise.reading.names import CJK
+from equipoise.reading.patterns import (
+    BARE,
+    BLOCK,
+    BOUNDARY,
+    CANCEL,
+    COMPARISON,
+    CONCEDES,
+    CONDITION,
+    CONTRACT,
+    CORRECTED,
+    DENIED,
+    DENIES,
+    DOUBTS,
+    EXPLAINS,
+    GOES_ON,
+    LEADING,
+    LISTED,
+    NEGATED,
+    OPENER,
+    OTHER,
+    REJECTED,
+    REOPENED,
+    RESET,
+    STATEMENT,
+    STRONG,
+    SWAYS,
+    THAN,
+    TURNS,
+    InTurn,
+)
 from equipoise.reading.skeleton import P
 
-BOOKS = (phrases_en, phrases_fr, phrases_zh)
-CONTRACT, CORRECTED = "⊢", "⟲"
-Kind = Literal["chosen", "rejected", "cancelled", "unread"]
+Kind = Literal["chosen", "rejected", "cancelled", "unread", "asked"]
 
 
 class Said(NamedTuple):
@@ -25,60 +53,6 @@ class Said(NamedTuple):
     rule: str
     span: tuple[int, int]
     corrected: bool = False
-
-
-def _any(name: str, end: str = "") -> re.Pattern[str]:
-    """The patterns of that name in every language as one, its groups numbered apart."""
-    flat: list[str] = []
-    for book in BOOKS:
-        part = getattr(book, name)
-        flat += [part] if isinstance(part, str) else part
-    numbered = [p.replace("(?P<pick>", f"(?P<pick{i}>").replace("(?P<drop>", f"(?P<drop{i}>")
-                for i, p in enumerate(flat)]
-    return re.compile("(?:" + "|".join(numbered) + ")" + end)
-
-
-WORD_END = r"(?![a-z'])"
-OPENER = _any("OPENERS", rf"{WORD_END}[,:]? ?")
-CORRECTION = re.compile(
-    rf"(?:^|(?<=[,.;:—!?\n\-。])) ?(?:{'|'.join(book.CORRECTIONS for book in BOOKS)})"
-    r"(?![a-z'])(?=[,:.;—!?\n。 …]|$)(?:[,:.;—!。…]+ ?| (?=[\ue000-\uefff]|i\b|my\b|je\b|ma\b|"
-    r"actually))",
-    re.MULTILINE,
-)
-STATEMENT, LEADING = _any("STATEMENTS"), _any("LEADING_STATEMENTS")
-COMPARISON, REJECTED, NEGATED = _any("COMPARISONS"), _any("REJECTED"), _any("NEGATED")
-CANCEL, REFUSAL = _any("CANCELS"), _any("REFUSALS")
-EXPLAINS, GOES_ON = _any("EXPLAINS"), _any("GOES_ON", WORD_END)
-BLOCK, RESET = _any("BLOCKS"), _any("RESETS")
-BOUNDARY = re.compile(
-    r"^|[,:] ?|\b(?:and|but|so|then|thus|therefore|hence|however|yet|et|mais|donc|alors) |"
-    r"\bi (?:really |personally |still |do )?(?:think|believe|feel)(?: that)? |"
-    r"\bje (?:pense|crois|trouve|dirais) qu[e'] ?|"
-    r"但是?|所以|因此|不过|那么|(?:我|个人)(?:觉得|认为)|最终|于是"
-)
-STRONG = re.compile(
-    r"[,:] ?(?:and )?(?:so|thus|therefore|hence|donc|alors|所以|因此|那就),? ?"
-    rf"(?={P})"
-)
-OTHER = re.compile(
-    r",? ?(?:over|rather than|instead of|not|and not|but not|never|above|before|as opposed to|"
-    r"plutot que|et non(?: pas)?|et pas|pas|au lieu de|而?(?:不是|并非|非|不选|不要)) ?"
-    rf"({P})"
-)
-THAN = re.compile(rf",? ?(?:to|than|more than|au?x?|que) ({P})")
-CONDITION = re.compile(r"if |s'il |si |如果|非要|要我选")
-"""How an opener begins that lets a bare name follow it anywhere: if I had to choose, tea."""
-
-SWAYS = re.compile(
-    r"\b(?:actually|wait|chang(?:e|ed|ing) (?:my|to)|my mind|second thoughts?|correction|i meant|"
-    r"my mistake|i was wrong|let me correct|reconsider\w*|scratch|oops|hmm|en fait|attends|"
-    r"attendez|finalement|pardon|reflexion|erreur)\b|"
-    rf"其实|不对|等等|改(?:变)?(?:主意|选|为|成|我的)|更正|说错|: ?{P}[.!。]?$"
-)
-"""What an unread clause says where it may take back a choice made before it."""
-
-TURNS = re.compile(r"\b(?:actually|rather|instead|en fait|finalement)\b|其实")
 
 
 def spoken_of(text: str) -> set[str]:
@@ -99,16 +73,19 @@ def clause(text: str, at: int) -> Iterator[Said]:
     []
     """
     corrected = text.startswith(CORRECTED)
-    if corrected:
+    while text.startswith((CORRECTED, REOPENED)):
         text, at = text[1:], at + 1
     contract = text.startswith(CONTRACT)
     body, begin = (text[1:], at + 1) if contract else (text, at)
     everything = (at, at + len(text))
-    dropped = {sign for match in NEGATED.finditer(body) for sign in match.groups() if sign}
-    chosen = _chosen(body, dropped) if re.search(P, body) else None
+    denied = [(match.start(), sign) for match in NEGATED.finditer(body)
+              for sign in match.groups() if sign]
+    dropped = {sign for _, sign in denied}
+    chosen = _chosen(body, denied) if re.search(P, body) else None
     if chosen is not None:
         sign, rule, (start, end), turned = chosen
-        weight = 3 if contract else 1 if rule == "leading-option" else 2
+        bare = rule == "leading-option" and CONDITION.search(body[:start]) is None
+        weight = 3 if contract else 1 if bare else 2
         yield Said("chosen", sign, weight, "contract-line" if contract else rule,
                    (begin + start, begin + end), corrected or turned)
     elif contract:
@@ -124,7 +101,7 @@ def clause(text: str, at: int) -> Iterator[Said]:
 Chosen = tuple[str, str, tuple[int, int], bool]
 
 
-def _chosen(body: str, dropped: set[str]) -> Chosen | None:
+def _chosen(body: str, denied: list[tuple[int, str]]) -> Chosen | None:
     """The one option a clause chooses; None if it chooses none, two, or one it rejects."""
     if body.rstrip().endswith("?"):
         return None
@@ -146,32 +123,38 @@ def _chosen(body: str, dropped: set[str]) -> Chosen | None:
             if sound or rule != "leading-option":
                 found.setdefault((match.end(), rule), (chosen, sound))
             break
-    signs = {chosen[0] for chosen, _ in found.values()}
-    allowed = [chosen for chosen, fine in found.values() if fine]
-    if len(signs) != 1 or not allowed or allowed[0][0] in dropped:
+    if not found:
+        last = closing(body)
+        if last is None or any(sign == last[0] for _, sign in denied):
+            return None
+        return last[0], "closing-option", last[1], False
+    return _best(body, list(found.values()), denied)
+
+
+def _best(
+    body: str, found: list[tuple[Chosen, bool]], denied: list[tuple[int, str]]
+) -> Chosen | None:
+    """What is chosen of all that is found, unless another is found too or it is denied."""
+    signs = {chosen[0] for chosen, _ in found}
+    allowed = [chosen for chosen, fine in found if fine]
+    if len(signs) != 1 or not allowed:
         return None
-    return next((chosen for chosen in allowed if chosen[1] != "leading-option"), allowed[0])
+    best = next((chosen for chosen in allowed if chosen[1] != "leading-option"), allowed[0])
+    start, end = best[2] if best[1] == "comparison" else (0, 0)
+    why = EXPLAINS.search(body, best[2][1])
+    reasons = why.start() if why is not None else len(body)
+    if any(sign == best[0] and at < reasons and not start < at < end for at, sign in denied):
+        return None
+    return best
 
 
-def _rules(leads: bool) -> Iterable[tuple[re.Pattern[str], str]]:
+def _rules(leads: bool) -> Iterable[tuple[re.Pattern[str] | InTurn, str]]:
     yield REJECTED, "rejected-other"
     yield COMPARISON, "comparison"
     yield STATEMENT, "stated-preference"
     if leads:
         yield LEADING, "stated-preference"
         yield BARE, "leading-option"
-
-
-DENIES = re.compile(
-    r"(?:n't|\b(?:not|never|hardly|nobody|no one|few|doubt|wrong|false|jamais|pas|faux|personne))\b"
-    r"[^,:]*$|[不没谁][^,:]*$"
-)
-DENIED = re.compile(r"^, ?(?:never|no|not|nope|nah|jamais|non|pas|plus jamais)\b|^, ?[绝不]")
-LISTED = re.compile(rf"^(?:, ?(?:and |et )?(?:[^\W{CJK}]+|[{CJK}]{{1,3}}))+[ .!。]*$")
-"""A name that goes on as a list of single words, such as a motto, is no choice."""
-
-DOUBTS = rf"{BLOCK.pattern}|n't\b|\b(?:not|never|pas|jamais)\b"
-BARE = re.compile(f"(?P<pick0>{P})")
 
 
 def _groups(match: re.Match[str]) -> tuple[str, str]:
@@ -204,15 +187,20 @@ def _prefix_allows(prefix: str, sign: str) -> bool:
     leading = re.match(f"({P}) ?[,:]", prefix)
     if leading is not None and leading[1] != sign:
         return False
-    own = prefix[resets[-1].end() :] if resets else prefix
+    own = prefix[resets[-1].end() :] if resets else CONCEDES.sub("", prefix)
     return BLOCK.search(own) is None and DENIES.search(own) is None
+
+
+SAME = r",? ?(?:always |yes,? |only |toujours )?"
 
 
 def _tail_allows(rest: str, sign: str, stated: bool) -> bool:
     """Whether what follows a named option lets it stand as the choice."""
     for _ in range(8):
         frame = OTHER.match(rest) or (THAN.match(rest) if stated else None)
-        step = frame if frame is not None and frame[1] != sign else GOES_ON.match(rest)
+        if frame is not None and frame[1] == sign:
+            frame = None
+        step = frame or GOES_ON.match(rest) or re.match(SAME + sign + "(?=[ ,.!]|$)", rest)
         if step is None or step.end() == 0:
             break
         rest = rest[step.end() :]

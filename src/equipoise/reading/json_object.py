@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from equipoise.reading.clauses import REFUSAL
 from equipoise.reading.folding import fold
+from equipoise.reading.patterns import REFUSAL
+from equipoise.reading.placeholders import declines, stands_in
 from equipoise.reading.thinking import spoken
 from equipoise.terms import Completion, Misuse, Nonresponse, Reader, Reading
 
@@ -20,6 +21,19 @@ LONGEST, LONGEST_SENT, DEEPEST = 200_000, 300_000, 64
 FENCE = re.compile(r"```[ \t]*[\w+-]{0,20}[ \t]*\r?\n?")
 SINGLE = re.compile(r"\{(?:'[^'\"\\\n]{0,2000}'|[\s,:\d.\[\]]){1,400}\}")
 WIDE = str.maketrans("：，｛｝［］“”„‟＂", ":,{}[]\"\"\"\"\"")
+
+
+BARE_KEY = re.compile(r"([{,]\s{0,99})([A-Za-z_]\w{0,40})(?=\s{0,99}:)")
+DISOWNS = re.compile(
+    r"\b(?:not|never|isn't|wouldn't|won't|don't|if(?! i (?:had|have|must|need)| you (?:ask|"
+    r"insist))|unless|suppose|"
+    r"you (?:could|can|might|may|should)|pas|jamais|si|imagine)\b|不是|不会|不要|别|如果|假如"
+)
+EXAMPLE = re.compile(
+    r"\b(?:for example|example|for instance|e\.g|such as|par exemple|exemple|instead of|"
+    r"rather than|"
+    r"au lieu de|plutot que)\b|例如|比如|示例"
+)
 
 
 class _Fault(Exception):
@@ -36,9 +50,10 @@ def json_object(required: Mapping[str, str]) -> Reader[dict[str, Any]]:
     Types are string, number, integer, boolean, object and array; keys beyond those required
     are kept. Words and code fences round the object are left out (`object-in-prose`); where
     there is no object otherwise, full-width and curly marks are taken as JSON's own
-    (`wide-marks`), and so are single ones (`single-quotes`). Whatever breaks the contract is
-    `invalid` with the fault named: nothing is repaired, no brace closed, no comma dropped,
-    no `True` taken for `true`.
+    (`wide-marks`), and so are single ones (`single-quotes`) and keys without quotes
+    (`bare-keys`). Whatever breaks the contract is `invalid` with the fault named: nothing is
+    repaired, no brace closed, no comma dropped, no `True` taken for `true`. An object that
+    its sentence disowns, and a string that only holds an answer's place, are no answers.
 
     >>> read = json_object({"pick": "string"})
     >>> read(Completion('Here: {"pick": "Jordan"}'))
@@ -64,7 +79,9 @@ def json_object(required: Mapping[str, str]) -> Reader[dict[str, Any]]:
         proper = completion.text[start:end]
         try:
             value, rule, (first, last) = _found(proper)
-            _check(value, required)
+            if rule == "object-in-prose":
+                _owned(proper, first, last)
+            rule = _check(value, required) or rule
         except _Fault as fault:
             return _faulty(proper, fault)
         return Reading(value, rule, (start + first, start + last))
@@ -85,6 +102,8 @@ def json_contract(contract: str) -> dict[str, str]:
 
 
 def _faulty(proper: str, fault: _Fault) -> Reading[dict[str, Any]]:
+    if fault.rule == "refusal":
+        return Reading(Nonresponse("refused", fault.detail), "refusal")
     if fault.rule == "no-object" and REFUSAL.search(fold(proper[:4000]).text):
         return Reading(Nonresponse("refused"), "refusal")
     return Reading(Nonresponse("invalid", fault.detail), fault.rule)
@@ -112,6 +131,10 @@ def _found(proper: str) -> tuple[dict[str, Any], str, tuple[int, int]]:
     except _Fault as fault:
         if fault.rule == "not-json" and SINGLE.fullmatch(proper[first:].rstrip("` \n")):
             return _decoded(proper.replace("'", '"'), first, "single-quotes")
+        bare = _keyed(proper)
+        if fault.rule == "not-json" and bare != proper and '"' not in proper[:first]:
+            value, _, span = _decoded(bare, first, "bare-keys")
+            return value, "bare-keys", (span[0], span[1] - len(bare) + len(proper))
         wide = _widened(proper)
         if fault.rule != "not-json" or wide == proper:
             raise
@@ -135,10 +158,16 @@ def _opening(text: str) -> int:
     return match.start() if match else -1
 
 
+def _keyed(text: str) -> str:
+    """Keys without quotes in quotes; within quotes nothing changes."""
+    parts = re.split(r'("(?:[^"\\\n]|\\.)*")', text)
+    return "".join(p if i % 2 else BARE_KEY.sub(r'\1"\2"', p) for i, p in enumerate(parts))
+
+
 def _widened(text: str) -> str:
     """Full-width and curly marks as JSON's own; within straight quotes nothing changes."""
     parts = re.split(r'("(?:[^"\\\n]|\\.)*")', text)
-    if re.search('[“”„‟＂]', "".join(parts[::2])) and len(parts) > 1:
+    if re.search('[“„＂][^“”„＂\n]{0,999}"[^“”„＂\n]{0,999}[”＂]', text):
         return text
     return "".join(p if i % 2 else p.translate(WIDE) for i, p in enumerate(parts))
 
@@ -155,8 +184,15 @@ def _decoded(text: str, first: int, rule: str) -> tuple[dict[str, Any], str, tup
         value, last = decoder.raw_decode(text, first)
     except json.JSONDecodeError as error:
         raise _Fault("not-json", f"not JSON: {error.msg} at character {error.pos}") from None
-    if _opening(text[last:]) >= 0:
-        raise _Fault("two-objects", "more than one JSON object")
+    end = last
+    while _opening(text[end:]) >= 0:
+        try:
+            again, end = decoder.raw_decode(text, end + _opening(text[end:]))
+        except json.JSONDecodeError:
+            again = None
+        if again != value:
+            raise _Fault("two-objects", "more than one JSON object")
+        rule = "repeated-object"
     around = FENCE.sub("", text[:first]) + FENCE.sub("", text[last:])
     if not rule:
         rule = "object-in-prose" if around.strip() else (
@@ -198,7 +234,25 @@ def _number(digits: str) -> float:
     return value
 
 
-def _check(value: dict[str, Any], required: Mapping[str, str]) -> None:
+def _owned(proper: str, first: int, last: int) -> None:
+    """A fault if the sentence round an object denies it, supposes it or gives it as an example."""
+    before, after = fold(proper[:first][-300:]).text, fold(proper[last:][:40]).text
+    line = re.split(r"[.!?;。]\s|[!?;。]|\n", FENCE.sub("", before).rstrip(" \n"))[-1]
+    same = re.split(r"[.!?;,:。]\s|[!?;:,。]|\n", before)[-1]
+    if EXAMPLE.search(line) or DISOWNS.search(line if "if " in line or "si " in line else same):
+        raise _Fault("disowned-object", "the sentence round the object does not state it")
+    if after.lstrip("` ").startswith("?"):
+        raise _Fault("disowned-object", "the object is asked about")
+
+
+def _check(value: dict[str, Any], required: Mapping[str, str]) -> str:
+    """The rule that let the keys be found, if one did; a fault where the contract is broken."""
+    rule = ""
+    for key in required.keys() - value.keys():
+        alike = [name for name in value if name.strip().casefold() == key.casefold()]
+        if len(alike) == 1:
+            value[key] = value.pop(alike[0])
+            rule = "key-case"
     missing = [key for key in required if key not in value]
     if missing:
         raise _Fault("missing-key", f"missing: {', '.join(missing)}")
@@ -206,6 +260,11 @@ def _check(value: dict[str, Any], required: Mapping[str, str]) -> None:
         is_flag = isinstance(value[key], bool) and wanted in ("number", "integer")
         if is_flag or not isinstance(value[key], TYPES[wanted]):
             raise _Fault("wrong-type", f"{key!r} is {_type(value[key])}, wanted {wanted}")
+        if isinstance(value[key], str) and stands_in(value[key]):
+            raise _Fault("placeholder", f"{key!r} only holds an answer's place")
+        if isinstance(value[key], str) and declines(value[key]):
+            raise _Fault("refusal", f"{key!r} declines to answer")
+    return rule
 
 
 def _type(value: object) -> str:

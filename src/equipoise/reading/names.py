@@ -29,10 +29,14 @@ AFTER_LETTER = frozenset({
     "is", "has", "was", "because", "since", "and", "or", "over", "not", "rather", "instead",
     "would", "wins", "it", "seems", "feels", "but", "as", "vs", "versus", "et", "ou", "est",
     "car", "plutot", "pas", "parce", "puisque", "however", "although", "though", "while", "more",
-    "than", "for",
-    "please"
+    "than", "for", "please"
 })
 NEAR_SINGLE = frozenset("选择是要喜爱欢挑取为对的和与或比跟我只更好吧呢啊了因不而也都")
+BEFORE_SINGLE = NEAR_SINGLE | frozenset("喝吃养看听玩去住用买做杯条份有如开非其到过于起较想说答没")
+AFTER_SINGLE = NEAR_SINGLE | frozenset("没胜优才最固虽第至莫远还差糟逊强佳可重值")
+PET = "(?:咪|儿|子|仔)"
+"""What makes a pet form of a one-character Chinese name, as doubling it and 小 do."""
+
 OPENS, SHUTS = '([{*_`$"\'<', ')]}*_`$"\'>'
 LABELLED = re.compile(rf"(?:{LABEL_WORDS})s?[\s:#*_`\"'(\[$]{{0,6}}$")
 
@@ -55,6 +59,8 @@ class Names:
     exact: Mapping[str, int]
     spelled: tuple[str, ...]
     lettered: tuple[str, ...]
+    proper: frozenset[str] = frozenset()
+    """Names of one word that are given with a capital."""
 
     @property
     def words(self) -> re.Pattern[str] | None:
@@ -91,8 +97,9 @@ class Names:
                 option = self._word(match[0])
                 if option is None or not _stands_alone(match):
                     continue
-                found.append(Mention(match.start(), match.end(), option, False))
-                taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
+                start = match.start() - 2 * _has_article(match, folded, original)
+                found.append(Mention(start, match.end(), option, False))
+                taken[start : match.end()] = b"\1" * (match.end() - start)
         if self.letters is not None:
             found += [
                 Mention(*match.span(), self.exact[match[0]], True)
@@ -103,7 +110,7 @@ class Names:
 
     def _word(self, said: str) -> int | None:
         said = " ".join(said.split())
-        for name in (said, said[:-1], said[:-2]):
+        for name in (said, said[:-1], said[:-2], said.removeprefix("小")[:1]):
             if name in self.exact:
                 return self.exact[name]
         return None
@@ -141,7 +148,8 @@ def _names(options: tuple[tuple[str, tuple[str, ...]], ...]) -> Names:
         for label in ("option", "choice", "选项", "选", "我选", "我选择", "选择", "选项 "):
             joint = " " if label.isascii() else ""
             exact.setdefault(label + joint + letter, exact[letter])
-    return Names(tuple(v for v, _ in options), exact, tuple(words), tuple(letters))
+    proper = frozenset(name.lower() for _, called in options for name in called if name.istitle())
+    return Names(tuple(v for v, _ in options), exact, tuple(words), tuple(letters), proper)
 
 
 def _is_letter(name: str) -> bool:
@@ -160,6 +168,8 @@ def _word_pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
     either = []
     for word in words:
         body = re.escape(word).replace(r"\ ", r"\s{1,3}")
+        if re.fullmatch(f"[{CJK}]", word):
+            body = rf"小?{word}(?:{word}|{PET})?"
         plural = "(?:e?s)?" if word[-3:].isascii() and word[-3:].isalpha() else ""
         either.append(f"{body}{plural if len(word) > 2 else ''}")
     return re.compile("|".join(either))
@@ -207,12 +217,31 @@ def _letters(letters: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _stands_alone(match: re.Match[str]) -> bool:
-    """Whether a one-character Chinese name is a word here, and not part of one."""
-    if len(match[0]) > 1 or not re.fullmatch(f"[{CJK}]", match[0]):
+    """Whether a one-character Chinese name, or a pet form of it, is a word here, not a part."""
+    if not re.fullmatch(rf"小?([{CJK}])(?:\1|{PET})?", match[0]):
         return True
     text, start, end = match.string, match.start(), match.end()
-    near = text[start - 1 : start] + text[end : end + 1]
-    return all(c in NEAR_SINGLE or not re.fullmatch(f"[{CJK}]", c) for c in near)
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return all(
+        c in known or not re.fullmatch(f"[{CJK}]", c)
+        for c, known in ((before, BEFORE_SINGLE), (after, AFTER_SINGLE)) if c
+    )
+
+
+ABSTRACT = re.compile(r"\w(?:ment|ness|ty|cy|dom|[st]ion|ice|ship|th|ism|ance|ence)$")
+"""How a word ends that is seldom counted, so that an "A" before it is rather a label."""
+
+
+def _has_article(match: re.Match[str], folded: Folded, original: str) -> bool:
+    """Whether the English article "a" stands before a name: "A cat", but not the label "A Cat"."""
+    start = match.start()
+    if match.string[max(0, start - 2) : start] != "a " or match[0][0] in "aeiou":
+        return False
+    sign, first = original[folded.origin(start - 2)], original[folded.origin(start)]
+    before = match.string[start - 3 : start - 2]
+    if ABSTRACT.search(match[0]):
+        return False
+    return sign in "aA" and first.islower() and not re.match(LETTER, before)
 
 
 def _is_label(match: re.Match[str], folded: Folded, original: str) -> bool:

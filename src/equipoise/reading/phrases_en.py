@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from equipoise.reading.comparisons_en import BETTER, COMPARISONS, GOOD, MUCH
 from equipoise.reading.skeleton import P
+
+__all__ = [
+    "BLOCKS",
+    "CANCELS",
+    "COMPARISONS",
+    "CORRECTIONS",
+    "EXPLAINS",
+    "GOES_ON",
+    "LEADING_STATEMENTS",
+    "NEGATED",
+    "OPENERS",
+    "REFUSALS",
+    "REJECTED",
+    "RESETS",
+    "STATEMENTS",
+]
 
 OPENERS = (
     r"ok|okay|sure(?: thing)?|well|hmm+|yes|alright|all right|certainly|of course|absolutely|"
@@ -21,7 +38,17 @@ OPENERS = (
     rf"(?:between|of) (?:the two|these two|those two|these|them|{P} (?:and|or) {P})|"
     r"(?:in )?one word(?: answer)?|with one word|final(?:ly)?|as for me|here goes|"
     r"(?:here is|here's) (?:my|the) (?:answer|choice|pick|reply)|gun to my head|"
-    r"team|easy|simple|no contest|no question|without (?:a doubt|hesitation|question)"
+    r"on the whole|in general|generally|by default|all else (?:being )?equal|deep down|at heart|"
+    r"rather|better|team|easy|simple|no contest|no question|without (?:a doubt|hesitation|"
+    r"question)|"
+    r"to be (?:honest|fair|clear|frank|brief)|admittedly|truthfully|frankly|"
+    r"(?:just )?for the sake of (?:it|(?:the |this )?[a-z]{1,20})|for (?:argument's|"
+    r"arguments) sake|"
+    rf"(?:sorry|apologies|no offen[cs]e|with (?:all )?(?:due )?respect)(?: to| for)?"
+    rf"[a-z' ]{{0,20}}{P}[a-z' ]{{0,20}}|if you (?:insist|must know|really want to know|press me|"
+    rf"force me(?: to choose)?|make me choose)|since i (?:must|have to) (?:choose|pick|decide)|"
+    rf"if (?:i|we|you) [a-z' ]{{0,30}}\b(?:(?:only|just|but) one|choose one|pick one|choose|pick|"
+    rf"decide)(?=[,:])|there's no doubt(?: about it)?"
 )
 CORRECTIONS = (
     r"(?:(?:no|actually|but|hmm),? )?(?:wait|hold on|hang on)(?:,? (?:no|actually))?|"
@@ -30,12 +57,14 @@ CORRECTIONS = (
     r"(?:actually,? )?i(?:'ve)? changed? my mind(?: to)?|"
     r"i take (?:that|it) back|let me (?:correct|change|revise|reconsider)(?: (?:that|this|myself|"
     r"my (?:answer|mind|choice)))?|sorry,? (?:i meant|no)|i mean|i meant|no|never ?mind|"
-    r"changed my mind|revised|edit"
+    r"changed my mind|revised|edit|or (?:rather|actually)|make that|i should say|(?:just |"
+    r"only )?(?:kidding|joking)|jk"
 )
 _ADV = (
     r"(?:(?:definitely|personally|probably|clearly|honestly|certainly|strongly|still|always|really|"
     r"firmly|ultimately|absolutely|gladly|happily|therefore|thus|then|also|simply|actually|most "
-    r"likely|easily|instead|have to|need to|would|like to|want to|going to|'d) ){0,3}"
+    r"likely|easily|instead|slightly|somewhat|a bit|a little|a touch|marginally|gonna|just|much|"
+    r"have to|need to|would|like to|want to|going to|'d) ){0,3}"
 )
 _VERB = (
     r"(?:choose|pick|select|prefer|take|favou?r|opt for|go for|go with|side with|vote(?: for)?|"
@@ -43,26 +72,66 @@ _VERB = (
     r"selecting|"
     r"preferring|opting for|siding with|voting for|chose|picked|selected|chosen|decided on|"
     r"settled? on|stick(?:ing)? with|stand (?:by|with)|recommend|say|answer|respond|reply|"
-    r"inclined (?:to choose|to pick|to say|towards?|to)|"
+    r"(?:\w{4,9}ly )?inclined (?:to choose|to pick|to say|towards?|to)|lean(?:ing|ed)? "
+    r"(?:slightly|somewhat|a bit|a little|strongly|heavily|more)(?: more)? (?:towards?|to)|"
+    r"argue for|root(?:ing)? for|cheer for|back|endorse|plump for|gravitate (?:to|towards?)|"
+    r"tend (?:to|towards?)|swear by|go|vouch for|answer with|reply with|respond with|stand for|"
+    r"believe (?:more )?in|"
+    r"(?:resonate|identify|connect|align|sympathi[sz]e|agree)(?: more| most| better)?(?: strongly|"
+    r" closely)? with|come down on the side of|(?:on|take) the side of|"
+    r"count me in for|"
     r"rather(?: have| choose| pick| go with| drink| take)?|prefer to (?:have|choose|pick|drink))"
 )
-_NOUN = r"(?:answer|choice|pick|preference|vote|selection|decision|response|reply|verdict)"
+_NOUN = (
+    r"(?:answer|choice|pick|preference|vote|selection|decision|response|reply|verdict|winner|"
+    r"favou?rite|money|allegiance)"
+)
 _ADJ = (
     r"(?:(?:final|own|honest|personal|clear|correct|right|better|best|preferred|stronger|firm|"
     r"definitive|single|one-word|considered|top|instinctive) ){0,2}"
 )
-_IS = r"(?: is| was| would be|'s| remains| goes to| has to be| must be| will be| leans towards?)"
-_BETTER = r"(?:better|preferable|superior|wiser|stronger|nicer|nobler|best)"
-_MUCH = (
-    r"(?:clearly |definitely |much |far |slightly |simply |probably |a bit |generally |always )?"
+_IS = (
+    r"(?: is| was| would be|'s| remains| goes to| has to be| must be| will be|"
+    r"(?: would)?(?: clearly| slightly| probably| definitely| always)? (?:leans?|goes|go|lies|"
+    r"falls|"
+    r"stands?|tips?)(?: more| slightly)?(?: towards?| to| with| on)?)"
 )
+
 
 STATEMENTS = (
     rf"i(?: would|'d|'ll| will| do| must| am|'m| have|'ve| shall|,? personally,?)? ?{_ADV}{_VERB}"
-    rf"(?: for)?:? (?P<pick>{P})",
+    rf"(?: for)?:? (?:the (?!absence|lack|end|death|loss|opposite|abolition|denial|idea of no)"
+    rf"\w{{3,12}} of )?(?P<pick>{P})",
+    rf"i(?:'m| am| have always been| will always be|'ve always been) {_ADV}(?:more of |very much )?"
+    rf"(?:an? )?(?P<pick>{P}) (?:person|drinker|lover|fan|guy|girl|man|woman|type|people|"
+    rf"enthusiast|"
+    rf"partisan|devotee|supporter)",
+    rf"(?:i'll have|make mine|pour me|serve me|bring me|hand me|get me)(?: an?)? (?P<pick>{P})",
+    rf"i (?:(?!(?:s?he|him|her|they|them|you|who|people)\b)[a-z']{{1,12}} ){{1,5}}"
+    rf"(?:{P}(?: [a-z']{{1,12}}){{0,4}})?,? ?but (?:ultimately |finally |in the end )?(?:chose|"
+    rf"choose|picked|pick|prefer|would choose|would pick|will go with|settled on|went with|go with|"
+    rf"opted for|decided on|(?:am|'m) going with|decided to go with) (?P<pick>{P})",
+    rf"(?P<pick>{P}) (?:appeals|resonates|speaks)(?: more| most| better)?(?: strongly| deeply)? "
+    rf"(?:to|with) me(?: more| most| better)?(?! than)",
+    rf"(?P<pick>{P}) (?:appeals|speaks|matters|means) (?:to me )?(?:the )?(?:more|most)(?: to me)?"
+    rf"(?! than)",
+    rf"(?P<pick>{P}) (?:edges (?:it|out)|takes (?:it|the cake|the crown)|comes out on top|"
+    rf"prevails)",
+    rf"(?:the )?(?:scales?|balance|needle) tips? (?:towards?|to|in favou?r of) (?P<pick>{P})",
+    rf"(?:there's |there is )?nothing (?:is )?(?:better|more {GOOD}) than (?P<pick>{P})",
+    rf"i(?: personally| really)? (?:find|consider|think|deem|rate) (?P<pick>{P}) (?:to be )?"
+    rf"(?:(?:much|far|slightly|the) )?(?:{BETTER}|more {GOOD})(?: \w+)?(?! than| to)(?=[.,!]|$)",
+    rf"(?P<pick>{P}) (?:is|are|seems?|sounds?|feels?|looks?|tastes?) {MUCH}more {GOOD}(?: to me|"
+    rf" for me)?(?! than| to)(?=[.,!]|$)",
+    rf"(?P<pick>{P}) (?:is|are|would be|remains) (?:my|the) (?:all-time |absolute |personal |"
+    rf"clear )?"
+    rf"(?:favou?rite|winner|(?:better|superior|best|right) [a-z]{{3,12}}|"
+    rf"[a-z]{{3,9}}er (?:of the two|choice|option|path|value|"
+    rf"virtue|ideal|principle|good|answer|word|one|way|cause))",
     rf"(?:my|the) {_ADJ}{_NOUN}(?: here| for me| between (?:the two|them))?{_IS}"
     rf"(?: for| clear| simple| therefore| definitely)?:? (?P<pick>{P})",
     rf"my {_ADJ}{_NOUN}:? (?P<pick>{P})",
+    rf"my first (?:choice|pick) (?:is|would be|will always be):? (?P<pick>{P})",
     rf"the (?:better|correct|right|best|stronger|preferred|preferable) "
     rf"(?:option|one|word|choice|answer)(?: here| for me)?{_IS}:? (?P<pick>{P})",
     rf"the (?:word|one|option|answer|side) i(?:'d| would|'ll| will| have)?(?: now)? "
@@ -72,33 +141,41 @@ STATEMENTS = (
     rf"(?:answer|choice|pick|preference|vote|selection|option|one|winner|way to go)",
     rf"(?P<pick>{P}) is (?:what|the one|the option|the word|the answer) i(?:'d| would|'ll| will)? "
     rf"(?:choose|pick|prefer|go with|take|select)",
-    rf"(?P<pick>{P}) (?:is|seems|feels|sounds|looks) {_MUCH}(?:better|preferable|best|right|"
+    rf"(?P<pick>{P}) (?:is|seems|feels|sounds|looks) {MUCH}(?:better|preferable|best|right|"
     rf"correct|"
     rf"superior)(?: for me| to me)?(?! than| to)",
+    rf"(?:nothing|no other) (?:beats|tops|compares (?:to|with)|comes close to|is better than|"
+    rf"can beat|could beat|matches|rivals) (?:a )?(?:good )?(?P<pick>{P})",
+    rf"(?:you|i|one) (?:can't|cannot|can never|couldn't) (?:beat|top) (?:a )?(?:good )?"
+    rf"(?P<pick>{P})",
+    rf"(?P<pick>{P}) (?:is|are) better(?: to me| for me)?(?=[.,!]|$)",
     rf"only (?P<pick>{P}) is (?:right|correct|acceptable|valid)",
     rf"i(?:'d| would| do)? ?(?:like|enjoy|love|value|want|trust) (?P<pick>{P}) (?:more|better|best|"
     rf"most|much more)",
 )
 LEADING_STATEMENTS = (
     rf"answer(?: is)? (?P<pick>{P})",
-    rf"(?:it(?:'s| is|'d be| would be| has to be| must be|'ll be| will be|'s got to be)|gotta be|"
+    rf"(?:it(?:'s| is|'d be| would be| has to be| must be|'ll be| will be|'s got to be|"
+    rf"'s gotta be|'d have to be|'ll have to be| would have to be)|gotta be|"
     rf"has to be|got to be|make it|give me|let's go with|go with|choose|pick|select|"
-    rf"put me down for|"
+    rf"put me down for|going with|gonna go with|rooting for|team|"
     rf"i'm(?: on)?(?: team)?|i am(?: on)? team|count me in for|choosing|definitely|picking) "
     rf"(?:definitely |probably |clearly |always )?(?P<pick>{P})",
-)
-COMPARISONS = (
-    rf"(?P<pick>{P}) (?:is|seems|feels|looks|would be|sounds) (?:a |the )?{_MUCH}{_BETTER}"
-    rf"(?: choice| option| answer| one)? (?:than|to) (?P<drop>{P})",
-    rf"(?P<drop>{P}) (?:is|seems|feels|looks|would be) {_MUCH}(?:worse than|inferior to) "
-    rf"(?P<pick>{P})",
-    rf"(?P<pick>{P}) (?:beats|trumps|outweighs|surpasses) (?P<drop>{P})",
-    rf"(?P<pick>{P}) ?> ?(?P<drop>{P})",
+    rf"(?:the|my) (?:word|option|one|letter)(?: is|:) (?P<pick>{P})",
+    rf"now (?:it's|it is|i'm|only )? ?(?P<pick>{P})",
 )
 REJECTED = (
     rf"not (?P<drop>{P}),? (?:but(?: rather)? )?(?P<pick>{P})",
     rf"(?:rather than|instead of) (?P<drop>{P}), (?P<pick>{P})",
     rf"(?P<drop>{P}) is (?:not|wrong|incorrect)[a-z ]{{0,20}}, (?:so )?(?P<pick>{P})(?: is)?",
+    rf"(?:it|this|that|(?:my|the) {_ADJ}{_NOUN})(?:'s not| is not| isn't| wouldn't be|"
+    rf" would not be) (?P<drop>{P})[,:]? (?:but |rather |it's |it is |it'd be |instead ){{0,2}}"
+    rf"(?P<pick>{P})",
+    rf"i (?:don't|do not|won't|wouldn't|would not|will not) (?:\w+ ){{1,3}}(?P<drop>{P})[,:] "
+    rf"(?:but |instead |rather )?(?:i (?:\w+ ){{1,3}}|i'd (?:\w+ ){{1,3}})?(?P<pick>{P})",
+    rf"(?:never|not|no) (?P<drop>{P}),? (?:always|only|but|rather) (?P<pick>{P})",
+    rf"not (?:a fan of |into |big on |keen on )(?P<drop>{P}), so (?P<pick>{P})",
+    rf"not (?P<drop>{P})[,:] (?:but |rather |it's ){{0,2}}(?P<pick>{P})",
 )
 NEGATED = (
     rf"(?:not|never|no|nor|neither|anything but|avoid|reject|rejecting|except|against|besides|"
@@ -137,11 +214,13 @@ REFUSALS = (
 )
 EXPLAINS = (
     r",? ?(?:because|since|given|due to|thanks to|as (?:it|they|this|that|i|the|there|its|a|in)\b|"
-    r"so that|,which|which|who|on the grounds|simply because|mainly because|even though|though|"
+    r"so that|,which|which|who|on the grounds|in ¤ (?:to|that)|not (?:just |only |merely )?because|"
+    r"however (?:un|dis|im)?[a-z]{4,}|simply because|mainly because|even though|though|"
     r"although|while|whereas|despite|even if)\b"
 )
 GOES_ON = (
-    r",? ?(?:please|for me|any day|every time|all the way|hands down|here|definitely|for sure|"
+    r",? ?(?:please|for me|any day(?: of the week)?|every time|all the way|hands down|here|"
+    r"definitely|for sure|"
     r"of course|without (?:a |any )?(?:doubt|hesitation|question)|personally|myself|i think|"
     r"i guess|"
     r"i suppose|i believe|i'd say|too|again|always|no (?:contest|doubt|question)|probably|"
@@ -151,7 +230,14 @@ GOES_ON = (
     r"stronger)"
     r"[a-z ]{0,20}|if (?:i|you|we)(?:'m| am| was| were)? (?:must|had to|have to|insist|forced)"
     r"[a-z ]{0,24}|if (?:forced|pressed)[a-z ]{0,20}|between the two|of the two|"
-    r"for (?:its|their|the) [a-z' ,]{0,60}|every single time|thank you|thanks|won't you|then)"
+    r"for (?:its|their|the) [a-z' ,]{0,60}|every single time|thank you|thanks|won't you|then|"
+    r"in my (?:book|opinion|view|eyes|experience|mind)|to my mind|to me|if you ask me|honestly|"
+    r"first and foremost|first|above all(?: else)?|above everything|all day(?: long)?|anytime|"
+    r"by a (?:long|wide|large) (?:shot|way|margin)|any day of the week|now|frankly|really|indeed|"
+    r"after all|on this one|in this (?:case|matchup|instance|scenario)|any day[a-z ]{0,20}|"
+    r"all the way,? \w{2,8}|by an? \w{2,8}|and (?:leave|stick|stand|that's|i mean|"
+    r"i'm)[a-z' ]{1,30}|"
+    r"more|a bit more|a little more|every (?:single )?(?:day|time)|but only just)"
 )
 BLOCKS = (
     r"\b(?:if|unless|when|whenever|depend\w*|sometimes|maybe|perhaps|or|some|most|many|people|"
@@ -161,6 +247,10 @@ BLOCKS = (
     r"neither|either|equally|critics|they|she|he|someone|somebody|would (?:say|argue)|pretend\w*|"
     r"but|however|can't|cannot|unclear|joking|kidding|used to|until|only|first thought|"
     r"human|user|student|teacher|customer|interviewer|"
+    r"(?:in|at|during|on|for|before|after) (?:the |an? |my )?(?:\w+ )?(?:mornings?|evenings?|"
+    r"nights?|"
+    r"afternoons?|summers?|winters?|spring|autumn|breakfast|lunch|dinner|wars?|wartime|crisis|"
+    r"emergency|emergencies|weekends?|weekdays?|mondays?|fridays?|sundays?|work|sleep)|"
     r"according to|were i|had i|assuming|supposing|noun|verb|means)\b"
 )
 RESETS = r"\b(?:but|however|yet|nevertheless|nonetheless|still|that said|even so)\b"

@@ -18,6 +18,12 @@ RULES: Mapping[str, str] = {
     "je préfère, 我选择.",
     "comparison": "One option is said to be better than the other.",
     "rejected-other": "One option is set against the other that is turned down: not A but B.",
+    "closing-option": "A clause ends with an option by itself, after a colon, a but or a so, and "
+    "what stands before it is the writer's own decision, concession or reason.",
+    "other-of-two": "The whole reply only turns down one of exactly two options: anything but A.",
+    "larger-share": "The whole reply divides 100 between two options, and one has more.",
+    "full-name": "The whole reply is one full name that ends in an option given with a capital.",
+    "emoji-name": "The whole reply is emoji whose Unicode name is one option's name.",
     "changed-mind": "A later choice, marked as a change of mind, stands against an earlier one.",
     "first-word": "The option word that is named first; nothing else is looked at.",
     "first-token": "One option holds more than half of the first token's probability that begins "
@@ -28,7 +34,13 @@ RULES: Mapping[str, str] = {
     "leading-number": "A number begins the reply and no other number competes with it.",
     "only-number": "The reply's only number is called a probability or a chance, without bounds.",
     "chinese-number": "The whole reply is a number from 0 to 100 in Chinese numerals.",
-    "fraction": "The whole reply is a fraction of two whole numbers, read as points: 1/2 is 50.",
+    "fraction": "The whole reply is a fraction of two whole numbers, read as points: 1/2 is 50, "
+    "and so is 1 in 2.",
+    "whole-proportion": "A number written 1.0 is the whole as a proportion, and is read as 100.",
+    "number-object": "The whole reply is a JSON object with one key, which holds a number.",
+    "python-number": "The whole reply is a line of Python that returns or prints a number.",
+    "corrected-number": "The reply gives two numbers and puts the last in the place of the first.",
+    "spelled-number": "The whole reply is a number from 0 to 100 spelled in English or French.",
     "whole-object": "The whole reply is one JSON object.",
     "fenced-object": "One JSON object stands in a code fence, which is left out.",
     "object-in-prose": "One JSON object stands among words, which are left out.",
@@ -37,6 +49,9 @@ RULES: Mapping[str, str] = {
     "single-quotes": "There is one JSON object once single quotes, where no double one stands, are "
     "taken as JSON's own.",
     "quoted-object": "The whole reply is one JSON string that holds one JSON object.",
+    "repeated-object": "The same JSON object stands more than once.",
+    "bare-keys": "There is one JSON object once keys without quotes are taken as quoted.",
+    "key-case": "A key of the contract is found once capitals are set aside.",
     # why there is no answer
     "empty": "Nothing was said, or nothing outside the reasoning.",
     "cut-off": "The reply stopped at the token limit and is not read.",
@@ -53,16 +68,20 @@ RULES: Mapping[str, str] = {
     "no-token": "No alternative for the first token begins to name an option.",
     "first-token-tie": "No option holds more than half of the probability.",
     "out-of-range": "The number stated is not from 0 to 100; it is never clamped.",
-    "maybe-proportion": "A number from 0 to 1 with a decimal point may be a proportion, and the "
+    "maybe-proportion": "A number between 0 and 1 with a decimal point may be a proportion, and "
+    "the "
     "scale is 0 to 100.",
     "several-numbers": "Several numbers are given, and no rule says which is meant.",
     "no-number-stated": "No rule reads a number in the reply.",
     "no-object": "The reply holds no JSON object.",
-    "two-objects": "The reply holds more than one JSON object.",
+    "two-objects": "The reply holds JSON objects that differ.",
     "not-json": "What begins as an object is not JSON; it is not repaired.",
     "too-deep": "The brackets nest deeper than is read.",
     "duplicate-key": "An object has the same key twice.",
     "no-number": "NaN, Infinity, or a number too large to hold.",
     "missing-key": "A key that the contract requires is missing.",
     "wrong-type": "A key's value is not of the type that the contract requires.",
+    "placeholder": "A string only holds an answer's place: empty, dots, <your choice here>.",
+    "disowned-object": "The sentence round the object denies it, supposes it or gives it as an "
+    "example.",
 }

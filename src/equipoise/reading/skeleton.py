@@ -25,9 +25,21 @@ MARKS = re.compile(
 )
 ANSWER_TAG = re.compile(r"<(/?)(?:final_?answer|answer|choice|pick|response)>")
 QUOTED = re.compile(r'"[^"\n]{1,600}"')
+GLOSS = re.compile(
+    rf"^( ?(?:(?:the|la|le|les|l'|un|une) ?)?{P}) ?\((?!(?:not?|never|maybe|perhaps|or|and|"
+    rf"sometimes|probably|possibly|but|if|unless|"
+    r"just|only|wrong|bad|worst|rejected|joke|sarcas|lol|kidding|second|last|least|non|pas|ou|et|"
+    r"si|peut|mais|je|i|it|no|nope|当|不|如果|或|和|开玩笑|可能|也许|假)(?![a-z])|sarcas|kidding|"
+    r"[^)]*(?:玩笑|如果|不))([^()\n\d?\ue000-\uefff]{1,24})\)(?=[ .!]*\Z)"
+)
+"""A reply that is one name with its gloss in another language: clémence (mercy)."""
+
+FIXED = re.compile(rf"(?<=\bin )({P})(?= (?:to|that|of|for) )")
+"""A name inside a fixed phrase, which is no name there: in order to."""
+
 PAIR = re.compile(rf"[(\[{{<] ?({P}) ?[)\]}}>]")
 ARTICLES = r"(?:the|la|le|les|l'|du|de la|de l'|des|d'|un|une|an)"
-LABELS = r"(?:option|choice|letter|label|side|team|lettre|choix|选项|方案)"
+LABELS = r"(?:option|choice|letter|label|side|team|lettre|choix|(?<!ma )(?<!ta )reponse|选项|方案)"
 ABSORB = re.compile(
     rf"(?:\b{ARTICLES} ?)?(?:(?<![a-z])(?:(?:first|second) )?{LABELS} ?(?:of |de |d')?#? ?)?"
     rf"(?:\b{ARTICLES} ?)?({P})(?: ?(?:option|choice|side|选项|方案)(?![a-z]))?"
@@ -106,6 +118,8 @@ STEPS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (ANSWER_TAG, lambda m: "\n" if m[1] else "\nanswer: "),
     (re.compile(r"[*_`$#|\\]+|^ ?(?:[>+•·]|-(?= )|—(?= ))+", re.M), lambda m: ""),
     (QUOTED, lambda m: _unquoted(m[0])),
+    (GLOSS, lambda m: m[1]),
+    (FIXED, lambda m: "¤"),
     (PAIR, lambda m: " " + m[1] + " "),
     (re.compile(rf"'({P})'"), lambda m: m[1]),
     (re.compile(r"[\[\]{}]"), lambda m: ""),

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from equipoise.reading.clauses import CONTRACT, CORRECTED, CORRECTION, REFUSAL, Kind, Said, clause
+from equipoise.reading.clauses import Kind, Said
 from equipoise.reading.folding import DECORATION, Folded, fold
 from equipoise.reading.forms import filled
 from equipoise.reading.names import Names, names
+from equipoise.reading.patterns import (
+    CONTRACT,
+    CORRECTED,
+    CORRECTION,
+    REFUSAL,
+    REOPENED,
+    REOPENS,
+)
+from equipoise.reading.recasting import recast
+from equipoise.reading.short_forms import by_shape, emoji_named, full_name, has_emoji, ordinals
 from equipoise.reading.skeleton import FIRST_LETTERED, P, Skeleton, skeleton
 from equipoise.reading.thinking import spoken
+from equipoise.reading.weighing import heard, weigh
 from equipoise.terms import Completion, Nonresponse, Reader, Reading
 
 LONGEST, LONGEST_SENT, MOST = 10_000, 300_000, 500
@@ -22,11 +33,11 @@ CONTRACT_LINE = re.compile(
     r"好的?),? ?)?(?:my |the |ma |mon |la |le |我的?)?(?:final |own |最终的?|最后的?|正确的?)?"
     r"(?:answer|choice|pick|selected|chosen|selection|decision|verdict|preference|vote|response|"
     r"reponse|choix|答案|"
-    r"回答|选择|选项|option|结论|决定)(?: finale?)?(?: is| est|是|为)? ?(?::|=+>?|-+>?|—)+[ \t]*"
+    r"回答|选择|选项|option|结论|决定|mot choisi|chosen word)(?: finale?)?(?: is| est|是|为)? ?"
+    r"(?::|=+>?|-+>?|—)+[ \t]*"
     rf"(?:\n+(?={P}))?",
     re.MULTILINE,
 )
-CLAUSE = re.compile(r"(?:[^.!?;。！？—\n]|!(?==)|\.(?=[a-z0-9])|(?<=[a-z])-(?=[a-z]))+[?]*")
 TAG = re.compile(r"</?(?:b|i|u|p|em|strong|br|span|div)(?: ?/)?>")
 EXAMPLE = re.compile(r"\b(?:e\.g|i\.e)\. ?|\b(?:ex|eg)[.:] ")
 DASH = re.compile(r" -+ | --+ ?|-+$", re.MULTILINE)
@@ -107,21 +118,31 @@ def _read_proper(proper: str, called: Names) -> Reading[str]:
     option = called.whole(folded.text) if len(folded.text) < 200 else None
     if option is not None and "?" not in folded.text:
         return Reading(called.values[option], "whole-reply", (0, len(proper)))
+    for rule, reads in (("emoji-name", emoji_named), ("full-name", full_name)):
+        option = reads(proper, called) if len(proper) < 80 else None
+        if option is not None:
+            return Reading(called.values[option], rule, (0, len(proper)))
     untagged = TAG.sub(lambda m: " " * len(m[0]), folded.text)
     forms, plain = filled(untagged, called)
     folded = Folded(plain, folded.starts)
     mentions = called.mentions(folded, proper)
+    if not mentions and not forms:
+        mentions = ordinals(folded, called)
     if len(mentions) > MOST:
         return Reading(Nonresponse("unclear", f"over {MOST} mentions of the options"), "too-long")
     bones = _ruled(skeleton(folded, mentions))
-    heard = [(bones.starts[said.span[0]], _placed(said, bones)) for said in _heard(bones.text)]
+    said_at = [(bones.starts[said.span[0]], _placed(said, bones)) for said in heard(bones.text)]
     for form in forms:
         span = (form.start, form.end)
         kind: Kind = "unread" if form.option is None else "chosen"
         sign = "" if form.option is None else chr(FIRST_LETTERED + form.option)
-        heard.append((form.start, Said(kind, sign, 3, form.rule, span)))
-    heard.sort(key=lambda pair: pair[0])
-    verdict = weigh(said for _, said in heard)
+        said_at.append((form.start, Said(kind, sign, 3, form.rule, span)))
+    said_at.sort(key=lambda pair: pair[0])
+    verdict = weigh(said for _, said in said_at)
+    shape = by_shape(bones.text, len(called.values)) if not isinstance(verdict, Said) else None
+    if shape is not None and not forms and not has_emoji(proper):
+        value = called.values[ord(shape[0]) - FIRST_LETTERED]
+        return Reading(value, shape[1], (0, len(proper)))
     if isinstance(verdict, Said):
         value = called.values[ord(verdict.sign) - FIRST_LETTERED]
         last = folded.origin(verdict.span[1] - 1) + 1
@@ -138,82 +159,11 @@ def _ruled(bones: Skeleton) -> Skeleton:
     """Contract lines and changes of mind get a sign of their own; dashes part clauses."""
     bones = bones.replace(CONTRACT_LINE, lambda m: "\n" + CONTRACT)
     bones = bones.replace(EXAMPLE, lambda m: "for example ")
-    bones = bones.replace(CORRECTION, lambda m: "\n" + CORRECTED)
-    return bones.replace(DASH, lambda m: "—")
+    bones = bones.replace(CORRECTION, lambda m: "\n" + CORRECTED
+                          + (REOPENED if REOPENS.search(m[0]) else ""))
+    return recast(bones.replace(DASH, lambda m: "—"))
 
 
 def _placed(said: Said, bones: Skeleton) -> Said:
     first, last = said.span
     return said._replace(span=(bones.starts[first], bones.ends[max(first, last - 1)]))
-
-
-def _heard(text: str) -> Iterable[Said]:
-    """What the clauses say, in order; a name that only follows a question is its echo."""
-    corrected = asked = False
-    for piece in CLAUSE.finditer(text):
-        body = piece[0]
-        lead = len(body) - len(body.lstrip(" ,:"))
-        body = body.strip(" ,:")
-        if body.strip(CORRECTED) == "" or len(body) > 2000:
-            corrected = corrected or CORRECTED in body
-            continue
-        if CORRECTED in body or corrected:
-            yield Said("cancelled", CORRECTED, 1, "two-answers", piece.span())
-        same_line = "\n" not in text[max(0, piece.start() - 2) : piece.start()]
-        for said in clause(body, piece.start() + lead):
-            if asked and same_line and said.weight == 1 and said.kind == "chosen":
-                continue
-            yield said._replace(corrected=True) if corrected else said
-        asked = body.endswith("?") and re.search(P, body) is not None
-        corrected = False
-    if corrected:
-        yield Said("cancelled", "", 1, "two-answers", (0, len(text)))
-
-
-def weigh(heard: Iterable[Said]) -> Said | str:
-    """The choice that stands when all is heard, or the rule that says why none does.
-
-    A later choice against an earlier one stands only if it is marked as a change of mind,
-    if both are contract lines, or if both options had been named as if in a list.
-    """
-    standing: Said | None = None
-    listed: set[str] = set()
-    rejected: set[str] = set()
-    why, weight_needed = "no-choice", 1
-    for said in heard:
-        if said.kind == "unread":
-            standing, why, weight_needed = None, "unread-contract", 3
-        elif said.kind == "cancelled":
-            if said.sign == CORRECTED and standing is not None:
-                continue
-            standing, why = None, said.rule
-            weight_needed = max(weight_needed, 2)
-        elif said.kind == "rejected":
-            rejected.add(said.sign)
-            if standing is not None and standing.sign == said.sign:
-                standing, why = None, "two-answers"
-        elif standing is not None or said.weight >= weight_needed:
-            standing, why, weight_needed = _weighed(standing, said, listed, weight_needed)
-            listed.add(said.sign)
-    if standing is not None and standing.sign in rejected and standing.rule != "changed-mind":
-        return "two-answers"
-    if standing is None and why == "no-choice" and rejected:
-        return "only-rejected"
-    return standing if standing is not None else why
-
-
-def _weighed(
-    standing: Said | None, said: Said, listed: set[str], needed: int
-) -> tuple[Said | None, str, int]:
-    if standing is None:
-        others = listed - {said.sign}
-        if others and said.sign not in listed and not said.corrected:
-            return None, "two-answers", needed
-        return said, "", needed
-    if standing.sign == said.sign:
-        return (said if said.weight > standing.weight else standing), "", needed
-    if said.corrected:
-        return said._replace(rule="changed-mind"), "", needed
-    if said.weight == 3 and standing.weight == 3:
-        return said, "", 3
-    return None, "two-answers", min(3, max(said.weight, standing.weight) + 1)

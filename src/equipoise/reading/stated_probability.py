@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from equipoise.reading.clauses import REFUSAL
 from equipoise.reading.folding import fold
+from equipoise.reading.number_forms import corrected, in_form, one_in, spelled
+from equipoise.reading.patterns import REFUSAL
 from equipoise.reading.thinking import spoken
 from equipoise.terms import Completion, Nonresponse, Reader, Reading
 
@@ -19,6 +20,7 @@ POINTS = r" ?(?:%|percent|per cent|pour ?cent|points?|(?:/|out of|sur) ?100(?!\d
 ONE = NUMBER.format("")
 WHOLE = re.compile(
     rf"(?:about |around |roughly |approximately |environ |大约|大概|约|~ ?|≈ ?)?{ONE}{POINTS}"
+    r"(?: ?(?:左右|上下)| for (?:option )?[a-z]{1,20})?"
 )
 EXPONENT = re.compile(r"\d{1,3}(?:\.\d{1,6})?e\+?\d")
 CHINESE = re.compile(
@@ -35,9 +37,15 @@ CONCLUDES = (
     r"(?:so|thus|therefore|hence|donc)(?: i(?:'d| would)? (?:say|give|go with|estimate)|"
     r" my (?:answer|estimate) is)?,?:?|"
     r"i(?:'d| would|'ll| will)? (?:say|give(?: it)?|answer|estimate|go with|put it at|guess|"
-    r"pick)(?: a)?:?|"
+    r"pick|think|believe(?: it's| it is)?|settle (?:on|at|for)|land (?:on|at)|end up (?:at|with)|"
+    r"put (?:the odds|the chances?|"
+    r"the probability) at)(?: a)?:?|my (?:gut|instinct)(?: feeling)? (?:says|is)|"
+    r"(?:^|(?<=[,.;:] )|(?<=so )|(?<=i'd )|(?<=i'll )|(?<=let's ))(?:call it|let's say|say|"
+    r"make it)|"
+    r"(?:^|(?<=[,.;:] ))(?:disons|mettons)|je (?:mettrais|mets|l'evalue a|tablerais sur)|"
     r"je (?:dirais|dis|reponds|donne|donnerais|l'estime a|choisis)|"
-    r"(?:我的)?(?:答案|概率|回答|可能性)(?:是|为|:)+|我(?:会)?(?:说|给出?|认为是|选|估计)|"
+    r"(?:我的)?(?:答案|概率|回答|可能性)(?:是|为|:)+|我(?:会)?(?:就)?(?:说|给出?|认为是|选|估计|"
+    r"定为|算)|"
     r"所以(?:是)?:?|"
     r"(?:probability|answer)(?: is|:) )"
     r" {0,9}(?:about |around |roughly |approximately |environ |大约|大概|约|~ ?)?"
@@ -45,15 +53,19 @@ CONCLUDES = (
 CONCLUDED = re.compile(rf"{CONCLUDES}{NUMBER.format('')}{POINTS}", re.MULTILINE)
 CHANCE = r"(?:probability|chances?|likelihood|odds|probabilite|概率|可能性|几率)"
 LIKELY = re.compile(
-    rf"{CHANCE}[^.!?\d\n]{{0,60}}(?:\b(?:is|of|at|est|de|a)|[:=是为]) ?{NUMBER.format('')}{POINTS}|"
-    rf"{NUMBER.format('b')} ?(?:%|percent|pour ?cent) ?(?:de |的)?{CHANCE}"
+    rf"{CHANCE}[^.!?\d\n]{{0,60}}(?:\b(?:is|of|at|est|de|a)|[:=是为]) ?(?:about |around |"
+    rf"roughly |environ )?{NUMBER.format('')}{POINTS}|"
+    rf"\b(?:un|im)?(?:likely|probable)[:,] (?:so )?{NUMBER.format('c')}{POINTS}(?=[ .!]*$)|"
+    rf"{NUMBER.format('b')} ?(?:%|percent|pour ?cent) ?(?:de |的)?(?:{CHANCE}|sure|certain|likely|"
+    rf"confident|probable)(?![a-z]| i | that)"
 )
 LEADING = re.compile(rf"{ONE}{POINTS}(?=$|[.!;:,\n] ?|[。！，；]| ?[—(-])")
 ANY = re.compile(r"\d+(?:[.,]\d+)*")
 RANGE = re.compile(r"\d ?%? ?(?:-|—|–|to|or|and|a|ou|et|到|至|或|~) ?\d")
 NEGATES = re.compile(
     r"\b(?:not|isn't|never|less than|more than|at least|at most|under|over|below|above|between|"
-    r"moins de|plus de|pas|entre|if|si|could|might|either|say if)\b|[<>≤≥]|不|如果|超过|低于|至少|"
+    r"moins de|plus de|pas|entre|if|si|could|might|either|say if|otherwise|else|sinon)\b|[<>≤≥]|不|"
+    r"如果|否则|超过|低于|至少|"
     r"少于"
 )
 MARKS = re.compile(r"[*_`$\"\\{}\[\]]|boxed")
@@ -64,9 +76,9 @@ def stated_probability() -> Reader[float]:
 
     A whole reply that is a number is read; then the last number that a phrase such as "my
     probability is" concludes with; then a number that leads the reply; then a fraction
-    that is the whole reply ("1/2" is 50). A lone number above 0 and not above 1 that is
-    written with a decimal point is `unclear`, since it may be a proportion ("0.7"); a
-    number outside the scale is `invalid` with detail "out of range".
+    that is the whole reply ("1/2" is 50). A lone number between 0 and 1 that is written
+    with a decimal point is `unclear`, since it may be a proportion ("0.7"), and "1.0" is
+    the whole, 100; a number outside the scale is `invalid` with detail "out of range".
 
     >>> read = stated_probability()
     >>> read(Completion("There are 2 options; my probability is 70")).value
@@ -96,7 +108,7 @@ def _read(completion: Completion) -> Reading[float]:
         return Reading(Nonresponse("unclear", f"longer than {LONGEST} characters"), "too-long")
     folded = fold(proper)
     plain = MARKS.sub(lambda m: " " * len(m[0]), folded.text)
-    reading = _by_rules(plain)
+    reading = _formed(folded.text) or _by_rules(plain)
     if reading.span == (-1, -1):
         return reading
     first, last = reading.span
@@ -104,8 +116,25 @@ def _read(completion: Completion) -> Reading[float]:
                    (start + folded.origin(first), start + folded.origin(last - 1) + 1))
 
 
+def _formed(text: str) -> Reading[float] | None:
+    """The reading of a reply that is an object or a piece of Python; None if it is neither."""
+    if "{" not in text and "return" not in text and "print" not in text:
+        return None
+    found = in_form(text)
+    if found is None:
+        return None
+    at = text.find(found[0][0])
+    return _points(found[0], found[1], alone="%" not in found[0][0], moved=at)
+
+
 def _by_rules(plain: str) -> Reading[float]:
-    reading = _whole(plain) or _concluded(plain)
+    reading = _whole(plain)
+    if reading is not None:
+        return reading
+    later = corrected(plain)
+    if later is not None:
+        return _points(later, "corrected-number", alone="%" not in later[0])
+    reading = _concluded(plain)
     if reading is not None:
         return reading
     leading = LEADING.match(plain, len(plain) - len(plain.lstrip()))
@@ -127,7 +156,7 @@ def _whole(plain: str) -> Reading[float] | None:
     said = plain.strip(" \t\n\0.!。,;:()#~<>")
     at = plain.find(said)
     last = at + len(said)
-    if plain[:at].strip().endswith(("<", ">", "~")):
+    if plain[:at].strip().endswith(("<", ">")):
         return None
     whole = WHOLE.fullmatch(plain, at, last) or PER_HUNDRED.fullmatch(plain, at, last)
     if whole is not None:
@@ -137,6 +166,12 @@ def _whole(plain: str) -> Reading[float] | None:
     numeral = CHINESE.fullmatch(said)
     if numeral is not None and said:
         return Reading(_chinese(numeral), "chinese-number", (at, last))
+    words = spelled(said)
+    if words is not None:
+        return Reading(float(words), "spelled-number", (at, last))
+    ratio = one_in(said)
+    if ratio is not None:
+        return _share(*ratio, said, at)
     fraction = FRACTION.fullmatch(said)
     return _fraction(fraction, at) if fraction is not None else None
 
@@ -185,17 +220,20 @@ def _last_line(plain: str, match: re.Match[str]) -> bool:
 
 
 def _text(match: re.Match[str]) -> str:
-    groups = match.groupdict()
-    return str(groups.get("number") or groups.get("numberb"))
+    return str(next(number for number in match.groupdict().values() if number))
 
 
-def _points(match: re.Match[str], rule: str, *, alone: bool) -> Reading[float]:
+def _points(match: re.Match[str], rule: str, *, alone: bool, moved: int = 0) -> Reading[float]:
     text = _text(match)
     digits = text.replace("−", "-")
     if re.fullmatch(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
         digits = digits.replace(",", "")
     value = float(digits.replace(",", "."))
-    span = match.span("number" if match.groupdict().get("number") else "numberb")
+    named = match.groupdict()
+    first, last = match.span(next(name for name in named if named[name]))
+    span = (first + moved, last + moved)
+    if alone and value == 1 and re.search(r"[.,]", text):
+        return Reading(100.0, "whole-proportion", span)
     if alone and 0 < value <= 1 and re.search(r"[.,]", text):
         return Reading(Nonresponse("unclear", f"{text} may be a proportion"), "maybe-proportion",
                        span)
@@ -218,10 +256,14 @@ def _chinese(numeral: re.Match[str]) -> float:
 
 def _fraction(match: re.Match[str], at: int) -> Reading[float]:
     above, below = int(match[1]), int(match[2])
-    span = (at, at + len(match[0]))
     if above == below != 1:
         return Reading(Nonresponse("unclear", f"{match[0]} may be a tie"), "several-numbers")
+    return _share(above, below, match[0], at)
+
+
+def _share(above: float, below: float, said: str, at: int) -> Reading[float]:
+    span = (at, at + len(said))
     if below == 0 or above > below:
-        detail = f"out of range: {match[0]} is not from 0 to 1"
+        detail = f"out of range: {said} is not from 0 to 1"
         return Reading(Nonresponse("invalid", detail), "out-of-range", span)
     return Reading(100 * above / below, "fraction", span)

@@ -44,11 +44,11 @@ def spoken(text: str) -> Spoken:
     start, end, inside = 0, len(text), False
     for tag in TAG.finditer(text):
         if _opens(tag):
-            if not inside and text[start : tag.start()].strip():
+            if not inside and _says(text[start : tag.start()]):
                 end = tag.start()
             inside = True
         elif _closes(tag):
-            rest_is_empty = not text[tag.end() :].strip()
+            rest_is_empty = not _says(text[tag.end() :])
             if inside and end < len(text) and rest_is_empty:
                 return Spoken(start, end, True)
             start, end, inside = tag.end(), len(text), False
@@ -57,6 +57,10 @@ def spoken(text: str) -> Spoken:
     if inside:
         return Spoken(len(text), len(text), False)
     return Spoken(start, max(start, end), True)
+
+
+def _says(text: str) -> bool:
+    return text.replace("\0", " ").strip() != ""
 
 
 def _opens(tag: re.Match[str]) -> bool:
