@@ -15,6 +15,7 @@ from equipoise.reading.stated_choice import stated_choice
 from equipoise.terms import (
     Completion,
     Fault,
+    Message,
     Nonresponse,
     Reply,
     Subject,
@@ -266,6 +267,31 @@ def test_what_is_sent_is_canonical_json():
         '{"max_tokens":24,"messages":[{"content":"选“仁慈”\\n","role":"user"},'
         '{"content":"mercy","role":"assistant"}],"model":"maker/m","temperature":0}').encode()
     assert request.body == canonical_json(json.loads(request.body))
+
+
+TEXTS = st.text(max_size=30) | st.sampled_from(
+    ['"', "\\", "\n\0\x7f", "\u2028", "仁慈", '","role":"'])
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXTS)),
+       st.lists(TEXTS, min_size=1, max_size=3),
+       st.dictionaries(st.sampled_from(["temperature", "seed", "stop"]), st.integers() | TEXTS))
+def test_whatever_is_asked_the_body_is_its_canonical_json(messages, choices, set_up):
+    subject = Subject("m", "m", "m", "openai", settings=set_up)
+    whole = {"model": "m", **set_up,
+             "messages": [{"role": m.role, "content": m.text} for m in messages]}
+    schema = {"type": "object", "properties": {"choice": {"type": "string", "enum": choices}},
+              "required": ["choice"], "additionalProperties": False}
+    named = {"name": "choice", "strict": True, "schema": schema}
+    for by, mode, more in (
+        (encode, "free", {}), (llamacpp.encode, "free", {}),
+        (encode, "first-token", {"logprobs": True, "top_logprobs": 20, "max_tokens": 1}),
+        (encode, "constrained",
+         {"response_format": {"type": "json_schema", "json_schema": named}}),
+        (llamacpp.encode, "constrained", {"grammar": llamacpp.grammar(choices)}),
+    ):
+        assert by(subject, messages, mode, choices).body == canonical_json(whole | more)
 
 
 @pytest.mark.parametrize("mode", ["free", "constrained"])

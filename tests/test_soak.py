@@ -5,16 +5,16 @@ import shutil
 import time
 from collections import Counter
 
-import killed
 import pytest
-from test_kills import SERVER, lines
 
+import killed
 from equipoise.cli.checks import expect
 from equipoise.cli.studies import register_fingerprint, study
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.ledger import Ledger, verify
 from equipoise.providers import planted
 from equipoise.stats.undefined import Undefined
+from test_kills import SERVER, lines
 
 pytestmark = pytest.mark.soak
 
@@ -51,9 +51,9 @@ def test_a_thousand_kills_lose_nothing_and_send_nothing_twice(tmp_path, capsys):
 
 
 def test_five_hundred_cuts_and_flips_of_the_log_open_to_a_prefix(tmp_path, capsys):
-    from test_ledger import filled
-
     import apsw
+
+    from test_ledger import filled
 
     source = filled(tmp_path / "l.db", 20)
     keeper = apsw.Connection(str(source))

@@ -9,7 +9,7 @@ from itertools import product
 from equipoise.terms import Subject, Trial
 
 
-def cross(  # noqa: PLR0913
+def cross(
     instrument: str,
     subject: Subject,
     items: Iterable[str],

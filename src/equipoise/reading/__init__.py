@@ -8,6 +8,7 @@ from typing import Any
 from equipoise.reading.first_token import first_token
 from equipoise.reading.first_word import first_word
 from equipoise.reading.json_object import json_contract, json_object
+from equipoise.reading.names import names
 from equipoise.reading.rules import RULES
 from equipoise.reading.stated_choice import stated_choice
 from equipoise.reading.stated_probability import stated_probability
@@ -32,6 +33,7 @@ def option_names(line: Mapping[str, Any]) -> dict[str, Sequence[str]]:
     for key, value in options.items():
         others = [value] if isinstance(value, str) else list(value)
         called[key] = tuple(dict.fromkeys((key, *others)))
+    names(called)
     return called
 
 

@@ -15,8 +15,9 @@ def first_token(options: Mapping[str, Sequence[str]]) -> Reader[str]:
 
     An alternative counts for an option if, folded and without marks round it, it is the
     beginning of that option's names and of no other's, or begins with one of them as a
-    whole word. The option with the most probability is read if it holds more than half of
-    what all options hold together.
+    whole word. One Latin letter begins no name: "A" may be an article and "I" the writer. The
+    option with the most probability is read if it holds more than half of what all options
+    hold together.
 
     >>> read = first_token({"A": ("A", "mercy"), "B": ("B", "punishment")})
     >>> read(Completion("", first_token=((" mer", -0.2), ("B", -1.9), ("The", -5.0)))).value
@@ -53,6 +54,8 @@ def _begins(token: str, called: Names) -> int | None:
         return None
     if said in called.exact:
         return called.exact[said]
+    if len(said) == 1 and said.isascii():
+        return None
     begun = {option for name, option in called.exact.items() if name.startswith(said)}
     begun |= {
         option for name, option in called.exact.items()

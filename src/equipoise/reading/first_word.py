@@ -41,7 +41,6 @@ def first_word(options: Mapping[str, Sequence[str]]) -> Reader[str]:
     >>> read(Completion("I can't choose.")).value.kind
     'refused'
     """
-    called = names(options)
     spelled = {name: value for value, said in options.items() for name in said}
 
     def read(completion: Completion) -> Reading[str]:
@@ -50,7 +49,7 @@ def first_word(options: Mapping[str, Sequence[str]]) -> Reader[str]:
         text = completion.text
         if completion.finish != "length" and (value := spelled.get(text)) is not None:
             return Reading(value, "first-word", (0, len(text)))
-        folded = fold(text)
+        called, folded = names(options), fold(text)
         match = _first(_pattern(called), folded.text)
         cut = completion.finish == "length"
         if match is not None and not (cut and match.end() == len(folded.text)):

@@ -20,8 +20,6 @@ RULES: Mapping[str, str] = {
     "rejected-other": "One option is set against the other that is turned down: not A but B.",
     "closing-option": "A clause ends with an option by itself, after a colon, a but or a so, and "
     "what stands before it is the writer's own decision, concession or reason.",
-    "other-of-two": "The whole reply only turns down one of exactly two options: anything but A.",
-    "larger-share": "The whole reply divides 100 between two options, and one has more.",
     "full-name": "The whole reply is one full name that ends in an option given with a capital.",
     "emoji-name": "The whole reply is emoji whose Unicode name is one option's name.",
     "changed-mind": "A later choice, marked as a change of mind, stands against an earlier one.",

@@ -7,7 +7,6 @@ import unicodedata
 
 from equipoise.reading.folding import Folded, bare
 from equipoise.reading.names import Mention, Names
-from equipoise.reading.skeleton import FIRST_LETTERED, P
 
 TITLED = r"(?:[A-Z]\.? ?){1,3}|[A-Z][^\W\d_]+"
 FULL_NAME = re.compile(rf"\W{{0,4}}(?:(?:{TITLED})[ -]){{1,4}}([A-Z][^\W\d_]+)\W{{0,4}}")
@@ -15,16 +14,6 @@ NO_FORENAME = re.compile(
     r"\b(?:no|not|never|non|more|less|without|against|anti|the|a|an|of|and|or|both|neither|either|"
     r"any|some|my|your|his|her|le|la|les|de|du|et|ou|pas|sans|ni|is|was|has)\b",
     re.IGNORECASE,
-)
-SHARES = re.compile(
-    rf"(\d{{1,3}}) ?%? (?:for |on |to )?({P})[,;/]? ?(?:and )?(\d{{1,3}}) ?%? (?:for |on |"
-    rf"to )?({P})"
-    r"[ .!]*"
-)
-ONLY_OTHER = re.compile(
-    rf"(?:(?:definitely|certainly|just|surtout|certainement) )?(?:anything(?: at all)? but|not|"
-    rf"tout sauf|n'importe quoi sauf|pas|不是) ?({P})[ .!。]*|除了({P})(?:以外|之外)?,?"
-    r"(?:什么|其他)?(?:的)?都(?:行|可以|好)[.!。]*"
 )
 ORDINALS = re.compile(
     r"\b(?:the )?(?:(first|second) (?:one|option|choice)|option (1|2|one|two)|(?:number|no\.) (1|"
@@ -69,21 +58,6 @@ def full_name(proper: str, called: Names) -> int | None:
     if NO_FORENAME.search(proper) or (len(forenames) < 2 and len(forenames[0]) > 2):
         return None
     return called.exact.get(bare(name[1]))
-
-
-def by_shape(text: str, options: int) -> tuple[str, str] | None:
-    """The sign and the rule of a skeleton that gives shares or turns down the other of two."""
-    text = text.strip()
-    shares = SHARES.fullmatch(text)
-    if shares is not None and shares[2] != shares[4]:
-        one, two = int(shares[1]), int(shares[3])
-        if one + two == 100 and one != two:
-            return (shares[2] if one > two else shares[4]), "larger-share"
-    only = ONLY_OTHER.fullmatch(text)
-    if only is not None and options == 2:
-        turned_down = ord(only[1] or only[2]) - FIRST_LETTERED
-        return chr(FIRST_LETTERED + 1 - turned_down), "other-of-two"
-    return None
 
 
 def ordinals(folded: Folded, called: Names) -> list[Mention]:

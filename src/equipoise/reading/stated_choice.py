@@ -18,7 +18,7 @@ from equipoise.reading.patterns import (
     REOPENS,
 )
 from equipoise.reading.recasting import recast
-from equipoise.reading.short_forms import by_shape, emoji_named, full_name, has_emoji, ordinals
+from equipoise.reading.short_forms import emoji_named, full_name, ordinals
 from equipoise.reading.skeleton import FIRST_LETTERED, P, Skeleton, skeleton
 from equipoise.reading.thinking import spoken
 from equipoise.reading.weighing import heard, weigh
@@ -58,8 +58,6 @@ def stated_choice(options: Mapping[str, Sequence[str]]) -> Reader[str]:
     >>> read(Completion("I would not choose mercy.")).value
     Nonresponse(kind='unclear', detail='')
     """
-    called = names(options)
-    whole, values = called.exact, called.values
     spelled = {name: value for value, said in options.items() for name in said}
 
     def read(completion: Completion) -> Reading[str]:
@@ -70,12 +68,13 @@ def stated_choice(options: Mapping[str, Sequence[str]]) -> Reader[str]:
             return Reading(Nonresponse("refused", "stopped by a filter"), "filtered")
         if (value := spelled.get(text)) is not None:
             return Reading(value, "whole-reply", (0, len(text)))
+        called = names(options)
         if len(text) < 64 and text.isascii():
             short = text.strip(DECORATION)
-            option = whole.get(short.lower())
+            option = called.exact.get(short.lower())
             if option is not None:
                 start = text.index(short)
-                return Reading(values[option], "whole-reply", (start, start + len(short)))
+                return Reading(called.values[option], "whole-reply", (start, start + len(short)))
         return _read(text, called)
 
     return read
@@ -139,10 +138,6 @@ def _read_proper(proper: str, called: Names) -> Reading[str]:
         said_at.append((form.start, Said(kind, sign, 3, form.rule, span)))
     said_at.sort(key=lambda pair: pair[0])
     verdict = weigh(said for _, said in said_at)
-    shape = by_shape(bones.text, len(called.values)) if not isinstance(verdict, Said) else None
-    if shape is not None and not forms and not has_emoji(proper):
-        value = called.values[ord(shape[0]) - FIRST_LETTERED]
-        return Reading(value, shape[1], (0, len(proper)))
     if isinstance(verdict, Said):
         value = called.values[ord(verdict.sign) - FIRST_LETTERED]
         last = folded.origin(verdict.span[1] - 1) + 1
