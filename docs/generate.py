@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
 from pathlib import Path
+
+import click
 
 from equipoise.cli.app import app
 from equipoise.instruments.fingerprint.suite import FULL, SHIPPED, suite
@@ -18,25 +19,19 @@ NOTE = "<!-- Made by docs/generate.py; `make docs` writes it anew. -->\n\n"
 
 def commands() -> str:
     """Every command's help, as a terminal of 80 columns shows it."""
-    from typer.main import get_command
-
-    os.environ.update(COLUMNS="80", NO_COLOR="1")
-    top = get_command(app)
-    parts = ["# Commands\n\n" + NOTE + block(helped(top, "equipoise"))]
-    for name, command in sorted(getattr(top, "commands", {}).items()):
+    parts = ["# Commands\n\n" + NOTE + block(helped(app, "equipoise"))]
+    for name, command in app.commands.items():
         parts.append(f"## equipoise {name}\n\n" + block(helped(command, f"equipoise {name}")))
-        for below, inner in sorted(getattr(command, "commands", {}).items()):
+        for below, inner in getattr(command, "commands", {}).items():
             whole = f"equipoise {name} {below}"
             parts.append(f"### {whole}\n\n" + block(helped(inner, whole)))
     return "\n".join(parts)
 
 
-def helped(command: object, name: str) -> str:
-    from typer._click import Context
-
-    context = Context(command, info_name=name, terminal_width=80, max_content_width=80)  # type: ignore[arg-type]
-    text: str = context.get_help()
-    return text
+def helped(command: click.Command, name: str) -> str:
+    with click.Context(command, info_name=name, terminal_width=80,
+                       help_option_names=["-h", "--help"]) as context:
+        return context.get_help()
 
 
 def block(text: str) -> str:

@@ -33,11 +33,9 @@ WRITTEN = [page for page in PAGES if page.name not in generate.PAGES]
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
 def test_every_command_a_page_names_is_one(page):
-    from typer.main import get_command
-
     from equipoise.cli.app import app
 
-    known = set(get_command(app).commands)
+    known = set(app.commands)
     text = page.read_text(encoding="utf-8")
     for word in re.findall(r"\bequipoise ([a-z][a-z-]+)", " ".join(re.findall(r"`[^`]+`", text))):
         assert word in known, f"{page.name} names `equipoise {word}`"

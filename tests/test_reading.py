@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.reading import first_token, first_word, stated_choice
+from equipoise.reading.by_name import first_token, first_word, stated_choice
 from equipoise.reading.folding import fold
 from equipoise.reading.names import names
 from equipoise.reading.thinking import spoken

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.reading import json_object, stated_choice, stated_probability
+from equipoise.reading.by_name import json_object, stated_choice, stated_probability
 from equipoise.terms import Completion, Finish, Nonresponse
 
 LETTERS = {"A": ("A", "mercy"), "B": ("B", "punishment")}

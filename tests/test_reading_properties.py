@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.reading import READERS, RULES, stated_choice
+from equipoise.reading.by_name import READERS, stated_choice
 from equipoise.reading.folding import fold
+from equipoise.reading.rules import RULES
 from equipoise.reading.thinking import spoken
 from equipoise.terms import Completion, Nonresponse
 

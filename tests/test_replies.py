@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.reading import READERS, RULES, option_names, reader_for, stated_choice
+from equipoise.reading.by_name import READERS, option_names, reader_for, stated_choice
+from equipoise.reading.rules import RULES
 from equipoise.terms import Completion, Misuse, Nonresponse, Reading
 
 FOLDER = Path(os.environ.get("EQUIPOISE_REPLIES", Path(__file__).parent / "replies"))

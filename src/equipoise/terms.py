@@ -48,8 +48,7 @@ def content_hash(value: object) -> str:
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True, gc=False):
     role: Literal["system", "user", "assistant"]
     text: str
 
@@ -112,7 +111,7 @@ class Request:
         return hashlib.sha256(self.subject.stamp.encode() + b"\n" + self.body).digest()
 
 
-class Reply(Struct, frozen=True):
+class Reply(Struct, frozen=True, gc=False):
     """What came back, byte for byte; `seconds` is from sending to the last byte."""
 
     body: bytes
@@ -136,7 +135,7 @@ class Fault:
     retry_after: float | None = None
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, gc=False):
     """Tokens, as the provider counted them; `cost_usd` only where the provider states it."""
 
     prompt: int | None = None
@@ -145,7 +144,7 @@ class Usage(Struct, frozen=True):
     cost_usd: float | None = None
 
 
-class Completion(Struct, frozen=True):
+class Completion(Struct, frozen=True, gc=False):
     """What a dialect makes of a reply: derived each time, never stored."""
 
     text: str
@@ -170,7 +169,7 @@ class Nonresponse:
     detail: str = ""
 
 
-class Reading(Struct, Generic[T_co], frozen=True):
+class Reading(Struct, Generic[T_co], frozen=True, gc=False):
     """What a reader made of a reply: the answer or the reason there is none.
 
     `rule` names the published rule that decided; `span` is where in the text it was decided,

@@ -4,53 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Any, TypeVar
 
-import typer
+import click
 
+from equipoise import __version__
 from equipoise.terms import Misuse
 
-app = typer.Typer(
-    name="equipoise",
-    help="Finds out where a language model leans, and whether the lean survives a change of"
-    " wording, order, label, language, pressure and chance.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: equipoise models pull smollm2-135m, then equipoise run fingerprint"
-    " --suite demo --subject local:smollm2-135m",
-)
+F = TypeVar("F", bound=Callable[..., Any])
 
-LedgerPath = Annotated[
-    Path,
-    typer.Option("--ledger", envvar="EQUIPOISE_LEDGER", help="The ledger file.",
-                 show_default="ledger.db in the user's data directory"),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
-Reader = Annotated[
-    str | None, typer.Option("--reader", help="Read by this reader instead.")
-]
-Out = Annotated[Path, typer.Option("-o", "--out", help="Where to write; - is stdout.")]
-RunName = Annotated[str, typer.Argument(help="A run's name, as `equipoise runs` lists it.")]
-Subjects = Annotated[
-    list[str], typer.Option("--subject", "-s", help="local:MODEL, openai:MODEL@URL, planted:TRAIT.")
-]
-Suite = Annotated[
-    str, typer.Option("--suite", help="demo, quick, core, full, or a folder of your own.")
-]
-Answers = Annotated[str, typer.Option("--answers", help="free, constrained, first-token.")]
-Order = Annotated[str, typer.Option("--order", help="grouped by framing, or random:SEED.")]
-Draws = Annotated[int, typer.Option("--draws", help="Draws a cell.")]
-Until = Annotated[
-    bool, typer.Option("--until-dissent", help="Ask a pair no further once it cannot commit.")
-]
-PriceOption = Annotated[
-    str | None,
-    typer.Option("--price", help="USD a million prompt,completion tokens, as 0.15,0.60."),
-]
+
+class Commands(click.Group):
+    """A group that answers an unknown command with the nearest ones."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            near = get_close_matches(args[0], self.list_commands(ctx), 3)
+            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise click.UsageError(f"No command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
 
 def default_ledger() -> Path:
@@ -59,96 +37,126 @@ def default_ledger() -> Path:
     return Path(base) / "equipoise" / "ledger.db"
 
 
-@app.callback(invoke_without_command=True)
-def top(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    if version:
-        from equipoise import __version__
+def options(*given: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in the order they are shown."""
 
-        print(__version__)
-        raise typer.Exit
+    def decorate(command: F) -> F:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+ledger = click.option(
+    "--ledger", type=click.Path(path_type=Path), envvar="EQUIPOISE_LEDGER", show_envvar=True,
+    default=default_ledger, show_default="ledger.db in the user's data directory",
+    help="The ledger file.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+yes = click.option("--yes", "-y", is_flag=True, help="Do not ask before spending.")
+name = click.argument("name", metavar="RUN")
+suite = click.option("--suite", default="demo", show_default=True,
+                     help="demo, quick, core, full, or a folder of your own.")
+design = options(
+    click.argument("instrument", metavar="INSTRUMENT"),
+    click.option("--subject", "-s", "subjects", multiple=True, required=True,
+                 help="local:MODEL, openai:MODEL@URL or planted:TRAIT; settings follow as"
+                 " ?max_tokens=32. May be given more than once."),
+    suite,
+    click.option("--answers", default="free", show_default=True,
+                 help="free, constrained, first-token; several with commas."),
+    click.option("--draws", default=1, show_default=True, help="Draws a cell."),
+    click.option("--order", default="grouped", show_default=True,
+                 help="grouped by framing, or random:SEED."),
+    click.option("--until-dissent", is_flag=True,
+                 help="Ask a pair no further once it cannot commit."),
+)
+price = click.option("--price", metavar="PROMPT,COMPLETION",
+                     help="USD a million tokens, as in 0.15,0.60.")
+
+
+@click.group(
+    cls=Commands, no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
+    epilog="Start with: equipoise models pull smollm2-135m, then equipoise run fingerprint"
+    " --suite demo --subject local:smollm2-135m",
+)
+@click.version_option(__version__, message="%(version)s")
+def app() -> None:
+    """Finds out where a language model leans, and whether the lean survives a change of
+    wording, order, label, language, pressure and chance."""
 
 
 @app.command()
-def plan(
-    instrument: Annotated[str, typer.Argument(help="fingerprint")],
-    subject: Subjects,
-    suite: Suite = "demo",
-    answers: Answers = "free",
-    draws: Draws = 1,
-    order: Order = "grouped",
-    until_dissent: Until = False,
-    price: PriceOption = None,
-    json: AsJson = False,
-) -> None:
-    """How many calls a run takes, what they may cost and how long; opens no connection."""
+@design
+@price
+@as_json
+def plan(price: str | None, as_json: bool, **asked: Any) -> None:
+    """How many calls a run takes and what they may cost; opens no connection."""
     from equipoise.cli import planning
 
-    planned = planning.plan(instrument, subject, suite, answers, draws, order, until_dissent)
-    planning.show(planned, price, json)
+    planning.show(planning.plan(**asked), price, as_json)
 
 
 @app.command()
+@design
+@click.option("--run", "name", help="Name the run; else its plan names it.")
+@ledger
+@click.option("--at-once", type=click.IntRange(1), help="Calls in flight.")
+@price
+@click.option("--max-usd", type=click.FloatRange(0, min_open=True), help="Stop before this much.")
+@click.option("--max-calls", type=click.IntRange(1), help="Stop after so many calls.")
+@click.option("--per-minute", type=click.FloatRange(0, min_open=True),
+              help="Calls a minute at most.")
+@click.option("--attempts", type=click.IntRange(1), default=5, show_default=True,
+              help="Tries at one call.")
+@click.option("--retry-unknown", is_flag=True,
+              help="Ask again what was on the wire when a run died.")
+@yes
+@click.option("--dry-run", "-n", is_flag=True, help="Show the plan; open no connection.")
+@click.option("--no-progress", "quiet", is_flag=True, help="No progress line.")
+@as_json
 def run(
-    instrument: Annotated[str, typer.Argument(help="fingerprint")],
-    subject: Subjects,
-    suite: Suite = "demo",
-    answers: Answers = "free",
-    draws: Draws = 1,
-    order: Order = "grouped",
-    until_dissent: Until = False,
-    name: Annotated[str | None, typer.Option("--run", help="Name the run.")] = None,
-    ledger: LedgerPath = default_ledger(),
-    at_once: Annotated[int | None, typer.Option(help="Calls in flight.")] = None,
-    price: PriceOption = None,
-    max_usd: Annotated[float | None, typer.Option(help="Stop before this much.")] = None,
-    max_calls: Annotated[int | None, typer.Option(help="Stop after this many calls.")] = None,
-    per_minute: Annotated[float | None, typer.Option(help="Calls a minute at most.")] = None,
-    attempts: Annotated[int, typer.Option(help="Tries at one call.")] = 5,
-    retry_unknown: Annotated[
-        bool, typer.Option(help="Ask again what was on the wire when a run died.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", "-n", help="Show the plan; open no connection.")
-    ] = False,
-    progress: Annotated[bool, typer.Option(help="Show the progress line.")] = True,
-    json: AsJson = False,
+    name: str | None, ledger: Path, price: str | None, yes: bool, dry_run: bool, as_json: bool,
+    **more: Any,
 ) -> None:
     """Ask what the ledger does not hold; the same command goes on where it stopped."""
     from equipoise.cli import planning, results
     from equipoise.cli.running import Terms, run_registered
 
-    planned = planning.plan(instrument, subject, suite, answers, draws, order, until_dissent)
+    terms = Terms(
+        price=planning.priced(price),
+        **{key: more.pop(key) for key in list(more) if key in Terms.__dataclass_fields__},
+    )
+    planned = planning.plan(**more)
     if dry_run:
-        planning.show(planned, price, json)
+        planning.show(planned, price, as_json)
         return
-    terms = Terms(at_once, max_usd, max_calls, per_minute, planning.priced(price), attempts,
-                  retry_unknown, quiet=not progress)
     planning.confirm(planned, terms, yes)
     registration, stimuli = planned
     ended = run_registered(ledger, registration, stimuli, name or registration.name, terms)
-    results.show_ended(ended, ledger, sys.argv[1:], json)
+    results.show_ended(ended, ledger, sys.argv[1:], as_json)
 
 
 @app.command()
-def read(
-    name: RunName,
-    ledger: LedgerPath = default_ledger(),
-    reader: Reader = None,
-    json: AsJson = False,
-) -> None:
+@name
+@ledger
+@click.option("--reader", help="Read by this reader instead.")
+@as_json
+def read(name: str, ledger: Path, reader: str | None, as_json: bool) -> None:
     """Read a recorded run again, from its bytes; asks nothing."""
     from equipoise.cli import results
 
-    results.read(ledger, name, reader, json)
+    results.read(ledger, name, reader, as_json)
 
 
 @app.command()
-def report(
-    name: RunName, out: Out = Path("report.html"), ledger: LedgerPath = default_ledger()
-) -> None:
+@name
+@click.option("--out", "-o", type=click.Path(path_type=Path), default="report.html",
+              show_default=True, help="Where to write; - is stdout.")
+@ledger
+def report(name: str, out: Path, ledger: Path) -> None:
     """Write a run's page: one self-contained HTML file."""
     from equipoise.cli import results
 
@@ -156,13 +164,13 @@ def report(
 
 
 @app.command()
-def export(
-    name: RunName,
-    out: Out = Path("-"),
-    ledger: LedgerPath = default_ledger(),
-    form: Annotated[str, typer.Option("--format", help="csv or jsonl.")] = "csv",
-    raw: Annotated[bool, typer.Option(help="Exact text, unsafe to open in a spreadsheet.")] = False,
-) -> None:
+@name
+@click.option("--out", "-o", type=click.Path(path_type=Path), default="-", show_default=True,
+              help="Where to write; - is stdout.")
+@ledger
+@click.option("--format", "form", default="csv", show_default=True, help="csv or jsonl.")
+@click.option("--raw", is_flag=True, help="Exact text, unsafe to open in a spreadsheet.")
+def export(name: str, out: Path, ledger: Path, form: str, raw: bool) -> None:
     """Write a run's cells, one a row: condition, reply, readings and rules."""
     from equipoise.cli import exporting
 
@@ -170,88 +178,90 @@ def export(
 
 
 @app.command()
-def runs(ledger: LedgerPath = default_ledger(), json: AsJson = False) -> None:
+@ledger
+@as_json
+def runs(ledger: Path, as_json: bool) -> None:
     """List the registered runs."""
     from equipoise.cli import results
 
-    results.runs(ledger, json)
+    results.runs(ledger, as_json)
 
 
 @app.command()
-def verify(
-    ledger: LedgerPath = default_ledger(),
-    head: Annotated[
-        str | None, typer.Option(help="A head kept elsewhere, as ROWS:LINK.")
-    ] = None,
-    json: AsJson = False,
-) -> None:
+@ledger
+@click.option("--head", metavar="ROWS:LINK", help="A head kept elsewhere.")
+@as_json
+def verify(ledger: Path, head: str | None, as_json: bool) -> None:
     """Derive every hash of the ledger again; exit 10 when something does not hold."""
     from equipoise.cli import checks
 
-    checks.verify_ledger(ledger, head, json)
+    checks.verify_ledger(ledger, head, as_json)
 
 
 @app.command("replay-check")
-def replay_check(
-    name: RunName,
-    ledger: LedgerPath = default_ledger(),
-    sample: Annotated[int, typer.Option(help="How many recorded cells to ask again.")] = 40,
-    seed: Annotated[int, typer.Option(help="Which cells: the same seed, the same sample.")] = 1,
-    max_calls: Annotated[int | None, typer.Option(help="Stop after this many calls.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
-    json: AsJson = False,
-) -> None:
-    """Ask a random sample of recorded cells again: how many readings, how many texts are equal."""
+@name
+@ledger
+@click.option("--sample", type=click.IntRange(1), default=40, show_default=True,
+              help="How many recorded cells to ask again.")
+@click.option("--seed", default=1, show_default=True, help="Which cells.")
+@click.option("--max-calls", type=click.IntRange(1), help="Stop after so many calls.")
+@yes
+@as_json
+def replay_check(name: str, ledger: Path, as_json: bool, **more: Any) -> None:
+    """Ask a random sample of recorded cells again: how many readings and texts are equal."""
     from equipoise.cli import checks
 
-    checks.replay(ledger, name, sample, seed, max_calls, yes, json)
+    checks.replay(ledger, name, as_json=as_json, **more)
 
 
 @app.command()
-def doctor(ledger: LedgerPath = default_ledger(), json: AsJson = False) -> None:
-    """Check what equipoise stands on: Python, SQLite, disk, weights, keys; exit 1 on a failure."""
+@ledger
+@as_json
+def doctor(ledger: Path, as_json: bool) -> None:
+    """Check what equipoise stands on: Python, SQLite, disk, weights, keys."""
     from equipoise.cli import doctoring
 
-    doctoring.doctor(ledger, json)
+    doctoring.doctor(ledger, as_json)
 
 
 @app.command()
-def selftest(
-    instrument: Annotated[str, typer.Argument(help="fingerprint")] = "fingerprint",
-    suite: Suite = "quick",
-    json: AsJson = False,
-) -> None:
+@click.argument("instrument", default="fingerprint")
+@click.option("--suite", default="quick", show_default=True, help="demo, quick, core or full.")
+@as_json
+def selftest(instrument: str, suite: str, as_json: bool) -> None:
     """Put planted subjects through an instrument: it must find each trait and no other."""
     from equipoise.cli import checks
 
-    checks.selftest(instrument, suite, json)
+    checks.selftest(instrument, suite, as_json)
 
 
 @app.command("try-reader")
-def try_reader(
-    reader: Annotated[str, typer.Argument(help="first_word, stated_choice, …")],
-    file: Annotated[Path, typer.Argument(help="JSON Lines, or - for stdin.")],
-) -> None:
-    """Read replies of your own: one reading a line, with the rule that made it."""
+@click.argument("reader")
+@click.argument("file", type=click.Path(path_type=Path))
+def try_reader(reader: str, file: Path) -> None:
+    """Read replies of your own (JSON Lines, or - for stdin): one reading a line, with its rule."""
     from equipoise.cli import checks
 
     checks.try_reader(reader, file)
 
 
-models = typer.Typer(help="Local models: list and pull.", no_args_is_help=True)
-app.add_typer(models, name="models")
+@app.group(cls=Commands, no_args_is_help=True)
+def models() -> None:
+    """Local models: list and pull."""
 
 
 @models.command("list")
-def models_list(json: AsJson = False) -> None:
+@as_json
+def models_list(as_json: bool) -> None:
     """The catalogue, and which of it is here."""
     from equipoise.cli import weights
 
-    weights.show(json)
+    weights.show(as_json)
 
 
 @models.command("pull")
-def models_pull(name: Annotated[str, typer.Argument(help="A name in the catalogue.")]) -> None:
+@click.argument("name")
+def models_pull(name: str) -> None:
     """Fetch a model's weights and check their SHA-256."""
     from equipoise.cli import weights
 
@@ -259,14 +269,13 @@ def models_pull(name: Annotated[str, typer.Argument(help="A name in the catalogu
 
 
 @app.command()
-def completion(
-    shell: Annotated[str, typer.Argument(help="bash, zsh, fish or powershell")],
-) -> None:
-    """Print a completion script; nothing of yours is edited."""
-    from typer._completion_shared import get_completion_script
+@click.argument("shell")
+def completion(shell: str) -> None:
+    """Print a completion script (bash, zsh or fish); nothing of yours is edited."""
+    from click.shell_completion import get_completion_class
 
-    if shell not in ("bash", "zsh", "fish", "powershell", "pwsh"):
-        raise Misuse(f"No completion for {shell!r}: there are bash, zsh, fish and powershell.")
-    print(get_completion_script(
-        prog_name="equipoise", complete_var="_EQUIPOISE_COMPLETE", shell=shell
-    ))
+    found = get_completion_class(shell)
+    if found is None:
+        raise Misuse(f"No completion for {shell!r}: there are bash, zsh and fish.")
+    made = found(app, {}, "equipoise", "_EQUIPOISE_COMPLETE")
+    click.echo(made.source_template % made.source_vars())

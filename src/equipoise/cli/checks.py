@@ -21,7 +21,7 @@ from equipoise.desk import Desk
 from equipoise.instruments.fingerprint.measures import Fingerprint
 from equipoise.ledger import Head, Ledger, verify
 from equipoise.providers import planted
-from equipoise.reading import READERS
+from equipoise.reading.by_name import READERS
 from equipoise.registration import Registration
 from equipoise.report.words import share
 from equipoise.stats.wilson import Rate, rate
@@ -63,7 +63,8 @@ def _head(known: str | None) -> Head | None:
 
 
 def replay(
-    path: Path, name: str, sample: int, seed: int, max_calls: int | None, yes: bool, as_json: bool
+    path: Path, name: str, *, sample: int, seed: int, max_calls: int | None, yes: bool,
+    as_json: bool,
 ) -> None:
     """Ask a sample of a run's cells again, as a run of its own, and compare.
 

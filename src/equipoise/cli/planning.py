@@ -24,21 +24,15 @@ USUAL_PROMPT, USUAL_REPLY = 60, 12
 
 
 def plan(
-    instrument: str,
-    specs: Sequence[str],
-    suite: str,
-    answers: str,
-    draws: int,
-    order: str,
-    until_dissent: bool,
+    instrument: str, subjects: Sequence[str], suite: str, answers: str, **more: Any
 ) -> Planned:
     """The registration a command amounts to, and its stimuli; raises Misuse for bad words."""
     register = instrument_named(instrument)
-    subjects = [subject(spec) for spec in specs]
-    if len({s.name for s in subjects}) < len(subjects):
+    named = [subject(spec) for spec in subjects]
+    if len({s.name for s in named}) < len(named):
         raise Misuse("Two subjects have one name. Name each subject once a run.")
     modes = [answer.strip() for answer in answers.split(",") if answer.strip()]
-    return register(suite, subjects, modes, draws=draws, order=order, until_dissent=until_dissent)
+    return register(suite, named, modes, **more)
 
 
 def priced(price: str | None) -> Price | None:

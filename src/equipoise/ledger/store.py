@@ -41,6 +41,8 @@ class Recorded(NamedTuple):
     `kind` is intent while nothing came: in a finished process that means unknown.
     """
 
+    trial: str
+    stage: str
     seq: int
     attempt: int
     stamp: bytes
@@ -171,7 +173,7 @@ class Ledger:
             " left join words w on w.seq = o.seq"
             " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
         )
-        return {(row[0], row[1]): Recorded(*row[2:]) for row in rows}
+        return {(row[0], row[1]): row for row in map(Recorded._make, rows)}
 
     def reply(self, recorded: Recorded, *, headers: bool = True) -> Reply:
         """The bytes that came back, with or without their headers."""

@@ -102,9 +102,9 @@ def _poster(
     timeouts: Timeouts,
     cap: int,
 ) -> Provider:
-    # The total must not run out while nothing has been sent: that would pass for unknown.
+    # The total must not run out while connecting: nothing was sent, yet it would pass for unknown.
     limits = aiohttp.ClientTimeout(
-        total=timeouts.total, connect=min(timeouts.connect, 0.9 * timeouts.total),
+        total=timeouts.total, connect=min(timeouts.connect, timeouts.total / 2),
         sock_read=timeouts.read,
     )
     proxy = proxy_for(str(url))

@@ -114,49 +114,49 @@ def constraint(choices: Sequence[str]) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
-class _Alternative(msgspec.Struct):
+class _Alternative(msgspec.Struct, gc=False):
     token: str
     logprob: float | None = None
 
 
-class _Token(msgspec.Struct):
+class _Token(msgspec.Struct, gc=False):
     top_logprobs: list[_Alternative | None] | None = None
 
 
-class _Logprobs(msgspec.Struct):
+class _Logprobs(msgspec.Struct, gc=False):
     content: list[_Token] | None = None
 
 
-class _Part(msgspec.Struct):
+class _Part(msgspec.Struct, gc=False):
     text: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     content: str | list[_Part] | None = None
     refusal: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     message: _Message
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
     error: Any = None
 
 
-class _Details(msgspec.Struct):
+class _Details(msgspec.Struct, gc=False):
     reasoning_tokens: int | None = None
 
 
-class _Usage(msgspec.Struct):
+class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     completion_tokens_details: _Details | None = None
     cost: float | None = None
 
 
-class _Body(msgspec.Struct):
+class _Body(msgspec.Struct, gc=False):
     choices: list[_Choice] | None = None
     model: str | None = None
     provider: str | None = None

@@ -85,10 +85,8 @@ def _design(
 async def _conduct(suite: Suite, read: ReadAll, trial: Trial, ask: Ask) -> Choice:
     answer, framing, order = trial.condition.values()
     mode: AnswerMode = answer  # type: ignore[assignment]
-    completion = await ask(
-        STAGE, (user(suite.prompt(trial.item, framing, order)),),
-        mode=mode, choices=suite.shown(trial.item, framing, order),
-    )
+    words = suite.shown(trial.item, framing, order)
+    completion = await ask(STAGE, (user(suite.worded(framing, words)),), mode=mode, choices=words)
     if isinstance(completion, Nonresponse):
         none: Reading[str] = Reading(completion, NO_REPLY)
         return Choice("", dict.fromkeys(READERS, none))

@@ -70,8 +70,11 @@ class Suite:
 
     def prompt(self, item: str, framing: str, order: str) -> str:
         """What a subject is shown: the pair in one framing, `ab` or `ba` round."""
-        first, second = self.shown(item, framing, order)
-        return render(self.framings[framing].prompt, first=first, second=second)
+        return self.worded(framing, self.shown(item, framing, order))
+
+    def worded(self, framing: str, words: tuple[str, str]) -> str:
+        """A framing with these two words in it, in this order."""
+        return render(self.framings[framing].prompt, first=words[0], second=words[1])
 
     def shown(self, item: str, framing: str, order: str) -> tuple[str, str]:
         """The two words in the order shown, in the framing's language."""
