@@ -10,6 +10,7 @@ from equipoise.desk import Desk, Patience
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.ledger import Ledger, verify
 from equipoise.providers import planted
+from equipoise.providers.limits import paced
 from equipoise.registration import Registration, require_registered
 from equipoise.terms import Fault, Misuse, Reply, Subject, Trial, user
 from studying import SUBJECT, registered, studied, suite_of
@@ -189,6 +190,27 @@ def test_a_wait_asked_for_is_waited_and_shared(tmp_path):
 
     studied(tmp_path / "l.db", counting(limited), at_once=1)
     assert times[1] >= 0.2
+
+
+def test_what_waits_for_its_turn_is_not_sent_once_the_run_is_stopped(tmp_path):
+    seen = []
+
+    def refused(request):
+        seen.append(request)
+        return Fault("auth", "status 401", sent=False)
+
+    _, found, desk = studied(tmp_path / "l.db", counting(refused), at_once=8, guard=paced(600))
+    assert found.stopped.code == 4
+    assert len(seen) == desk.outcomes["calls"] == 1
+    assert kinds(found)["not asked"] == CELLS - 1
+
+
+def test_a_wait_of_hours_stops_the_run_instead(tmp_path):
+    hours = counting(lambda r: Fault("rate limited", "", True, False, retry_after=86_400))
+    _, found, _ = studied(tmp_path / "l.db", hours, at_once=1)
+    assert found.stopped.code == 75
+    assert "86,400 seconds" in str(found.stopped)
+    assert sum(hours.sent.values()) == 1
 
 
 def test_more_draws_than_registered_are_refused():

@@ -109,6 +109,9 @@ def test_a_plan_until_dissent_says_what_it_may_save(equipoise):
      "needs a price"),
     (["run", "fingerprint", "-s", "openai:m@http://127.0.0.1:9/v1", "--max-calls", "9"], 2,
      "needs --yes"),
+    (["run", "fingerprint", "-s", "openai:m@http://me:secret@127.0.0.1:9/v1"], 2, "name or pass"),
+    (["run", "fingerprint", "-s", "planted:holds?messages=1"], 2, "'messages'"),
+    (["run", "fingerprint", "-s", "planted:holds?temperature=NaN"], 2, "temperature=nan"),
     (["run", "fingerprint", "-s", "openai:m@http://127.0.0.1:9/v1", "--price", "a"], 2,
      "two numbers"),
     (["read", "nothing"], 2, "There is no ledger"),
@@ -266,6 +269,16 @@ def test_a_fault_of_our_own_is_said_without_a_traceback(equipoise, monkeypatch):
 def test_no_colour_and_no_control_bytes_off_a_terminal(equipoise):
     _, out, err = equipoise(*HOLDS[:-1])
     assert "\x1b" not in out + err and "\r" not in out + err
+
+
+def test_a_cap_on_calls_holds_over_a_resume(equipoise, tmp_path):
+    asked = [*HOLDS, "--run", "capped", "--max-calls", "50"]
+    code, _, err = equipoise(*asked)
+    assert code == 7 and "cap of 50 calls" in err
+    code, _, err = equipoise(*asked)
+    assert code == 7 and "0 calls" in err
+    code, _, err = equipoise(*HOLDS, "--run", "capped", "--max-calls", "192")
+    assert code == 0 and "142 calls" in err
 
 
 SLOW = """

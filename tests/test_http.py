@@ -23,14 +23,8 @@ import pytest
 from equipoise.administer import administer
 from equipoise.desk import Desk, Patience
 from equipoise.ledger import Ledger
-from equipoise.providers.http import (
-    STRUCK_OUT,
-    Timeouts,
-    key_for,
-    proxy_for,
-    sender,
-    struck_out,
-)
+from equipoise.providers.http import Timeouts, proxy_for, sender
+from equipoise.providers.keys import STRUCK_OUT, key_for, struck_out
 from equipoise.providers.limits import Budget, Price, budgeted
 from equipoise.providers.openai_chat import decode
 from equipoise.terms import (

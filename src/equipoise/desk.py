@@ -30,7 +30,9 @@ from equipoise.terms import (
 
 DOWN_AFTER = 20
 ROOM_CHECK_EVERY = 64
+LONGEST_WAIT = 600.0
 NOT_ASKED = Nonresponse("not asked")
+STOPPED = Fault("unreachable", "the run was stopped", sent=False)
 UNKNOWN = Nonresponse("error", "unknown: no reply came, and it may have been billed")
 
 
@@ -101,13 +103,6 @@ class Desk:
         finally:
             coroutine.close()
         raise TypeError(f"{trial.instrument} awaits something other than ask")
-
-    def spent(self, cost: Callable[[Reply], float]) -> float:
-        """What is on record for this run cost, by the newest attempt of each call."""
-        return sum(
-            cost(self._ledger.reply(past))
-            for past in self._record.values() if past.kind == "reply"
-        )
 
     async def until_stopped(self) -> None:
         await self._stop.wait()
@@ -185,6 +180,8 @@ class Desk:
             if self._stop.is_set():
                 return Nonresponse("not asked", "the run was stopped")
             outcome = await self._guard(self._recorded(key, stage, before + tries))(request)
+            if outcome is STOPPED:
+                return Nonresponse("not asked", "the run was stopped")
             found = self._faulted(outcome, request)
             if isinstance(found, Completion):
                 self._failing = 0
@@ -203,9 +200,13 @@ class Desk:
         assert provider is not None
 
         async def recorded(request: Request) -> Reply | Fault:
-            calls = self.outcomes["calls"] = self.outcomes["calls"] + 1
-            if calls % ROOM_CHECK_EVERY == 1:
+            if self.outcomes["calls"] % ROOM_CHECK_EVERY == 0:
                 self._ledger.require_room(self.to_ask)
+            # What waited for its turn in a limit has not looked since.
+            await self._cooled()
+            if self._stop.is_set():
+                return STOPPED
+            self.outcomes["calls"] += 1
             intent = await self._ledger.intend(self._run.seq, key, stage, attempt, request)
             begun = time.monotonic()
             outcome = await provider(request)
@@ -226,7 +227,11 @@ class Desk:
     def _consider(self, fault: Fault) -> None:
         """Cool down after a rate limit; stop the run for what more calls cannot mend."""
         self._failing += 1
-        if fault.kind == "rate limited" and fault.retry_after:
+        if (fault.retry_after or 0.0) > LONGEST_WAIT:
+            self.stop(Misuse(
+                f"The provider asks to be left alone for {fault.retry_after:,.0f} seconds"
+                f" ({fault.detail}). Nothing more was sent. Give the same command again then.", 75))
+        elif fault.kind == "rate limited" and fault.retry_after:
             self._cool_until = max(self._cool_until, time.monotonic() + fault.retry_after)
         if fault.kind == "auth":
             self.stop(Misuse(

@@ -131,7 +131,7 @@ def _costs(
     if price is None:
         return None
     request = _longest(registration, stimuli)
-    worst = price.worst(request) * registration.cells
+    worst = price.worst(request.body) * registration.cells
     usual = (USUAL_PROMPT * price.prompt + USUAL_REPLY * price.completion) / 1e6
     least = (USUAL_PROMPT / 2 * price.prompt + 1 * price.completion) / 1e6
     cells = registration.cells

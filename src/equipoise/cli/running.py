@@ -124,9 +124,7 @@ async def _administered(
             ledger, run, provider, guard=_guard(terms, budget), retry_unknown=terms.retry_unknown,
             patience=Patience(terms.attempts),
         )
-        if terms.max_usd is not None and terms.price:
-            price = terms.price
-            budget.spent_usd = desk.spent(lambda reply: price.cost(_usage(reply)) or 0.0)
+        _carry_over(budget, ledger, run, terms.price)
         desk.began_asking = progress.began_asking
         with _interruptible(desk):
             found = await administer(
@@ -137,6 +135,17 @@ async def _administered(
     calls = desk.outcomes["calls"]
     return Ended(run, laid_out, found, calls, progress.on_record, progress.seconds,
                  budget.spent_usd if terms.price else None, ledger.journal.head())
+
+
+def _carry_over(budget: Budget, ledger: Ledger, run: Run, price: Price | None) -> None:
+    """Caps hold over a resume: count what earlier sessions sent, the unknown at their worst."""
+    for sent, kind, reply in ledger.calls(run.seq):
+        budget.calls += kind != "fault"
+        if price is None or kind == "fault":
+            continue
+        cost = price.cost(_usage(reply)) if reply else None
+        failed = reply is not None and reply.status >= 300
+        budget.spent_usd += 0.0 if failed else price.worst(sent) if cost is None else cost
 
 
 def _guard(terms: Terms, budget: Budget) -> Wrap:

@@ -11,6 +11,7 @@ Settings follow as a query: `local:smollm2-135m?max_tokens=32&seed=7`.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from difflib import get_close_matches
@@ -35,6 +36,8 @@ ROUTES = tuple(DEFAULTS)
 TRAITS = ("holds", "follows-position", "changes-with-language", "refuses-topic", "flips-coins",
           "dissents-once")
 PROVIDER_DEFAULT = "provider-default"
+OURS = frozenset({"model", "messages", "stream", "logprobs", "top_logprobs", "grammar", "n",
+                  "response_format"})
 
 
 def subject(spec: str) -> Subject:
@@ -72,6 +75,11 @@ def _settings(route: str, query: str) -> dict[str, Any]:
             settings[name] = json.loads(text)
         except ValueError:
             settings[name] = text
+    if ours := sorted(OURS & settings.keys()):
+        raise Misuse(f"The setting {ours[0]!r} is set by the instrument; leave it out.")
+    for name, value in settings.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Misuse(f"The setting {name}={value} is not a number a request can carry.")
     return {name: value for name, value in settings.items() if value != PROVIDER_DEFAULT}
 
 
@@ -86,6 +94,9 @@ def _local(weights: Weights, base_url: str, settings: dict[str, Any]) -> Subject
 def _openai(name: str, settings: dict[str, Any]) -> Subject:
     model, _, base_url = name.partition("@")
     base_url = (base_url or OPENAI).rstrip("/")
+    if "@" in base_url:
+        raise Misuse("The base URL holds a name or password, which would be written down. Leave it"
+                     " out, and set the environment variable EQUIPOISE_API_KEY.")
     if not base_url.startswith(("http://", "https://")):
         raise Misuse(f"The base URL {base_url!r} does not begin with http:// or https://.")
     key_from = settings.pop("key_env", None)
@@ -112,6 +123,7 @@ async def _provider(subject: Subject, suite: Suite, stack: AsyncExitStack) -> Pr
     if subject.dialect == "planted":
         return planted.answering(traits.answerer(suite, _trait(subject.name, suite)))
     from equipoise.providers import dialect, http
+    from equipoise.providers.keys import key_for
 
     base_url, key = subject.base_url, None
     if subject.dialect == "llamacpp":
@@ -120,7 +132,7 @@ async def _provider(subject: Subject, suite: Suite, stack: AsyncExitStack) -> Pr
         weights = locate(subject.model if own == LOCAL else unquote(own))
         base_url = stack.enter_context(serve(weights, Engine(**settings)))
     else:
-        key = http.key_for(base_url, str(subject.engine.get("key_env", "")))
+        key = key_for(base_url, str(subject.engine.get("key_env", "")))
     url = base_url + dialect(subject.dialect).path
     return await stack.enter_async_context(http.sender(url, key=key))
 

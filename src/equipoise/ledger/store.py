@@ -175,6 +175,25 @@ class Ledger:
         )
         return {(row[0], row[1]): row for row in map(Recorded._make, rows)}
 
+    def calls(self, run: int) -> Iterator[tuple[bytes, str, Reply | None]]:
+        """Every try at every call of a run: the bytes sent, what came of it, and the reply.
+
+        The second is reply, fault, unknown, or intent where nothing is on record.
+        """
+        rows = self._db.execute(
+            "select r.body, r.dictionary, coalesce(o.kind, 'intent'), o.status, o.micros, w.body,"
+            " w.dictionary from entries i join requests r on r.id = i.request"
+            " left join entries o indexed by one_outcome"
+            " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
+            " left join words w on w.seq = o.seq"
+            " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
+        )
+        for sent, coded, kind, status, micros, body, dictionary in rows:
+            reply = None
+            if kind == "reply" and body is not None:
+                reply = words.unpack_reply(self.restore(body, dictionary), status, micros)
+            yield self.restore(sent, coded), kind, reply
+
     def reply(self, recorded: Recorded, *, headers: bool = True) -> Reply:
         """The bytes that came back, with or without their headers."""
         packed = self.restore(recorded.body, recorded.dictionary)

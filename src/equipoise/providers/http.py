@@ -6,16 +6,11 @@ the host it is for, and is struck out of what comes back.
 
 from __future__ import annotations
 
-import base64
-import html
-import os
-import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -23,14 +18,11 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
+from equipoise.providers.keys import credential, struck_out
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request
 
 BODY_CAP = 5_000_000
-STRUCK_OUT = b"[key struck out]"
 LONGEST_HEADER = 65_536
-ESCAPE = re.compile(rb"[%\\&]")
-SHORTEST_SECRET = 8
-"""What is shorter is a stand-in such as `none`, and may be an answer: it is left in replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +46,6 @@ NEVER_SENT = (
 MAYBE_SENT = (aiohttp.ClientError, TimeoutError, OSError)
 
 
-def key_for(base_url: str, name: str = "") -> str | None:
-    """The API key for a server, from the environment variable `name`.
-
-    Without a name, OPENAI_API_KEY for OpenAI itself and EQUIPOISE_API_KEY for any other server,
-    so that no key reaches a host it was not meant for. Raises Misuse when `name` is not set.
-    """
-    if name:
-        if not (key := os.environ.get(name)):
-            raise Misuse(f"The environment variable {name}, which is to hold a key, is not set.", 4)
-        return key
-    host = urlsplit(base_url).hostname or ""
-    return os.environ.get("OPENAI_API_KEY" if host == "api.openai.com" else "EQUIPOISE_API_KEY")
-
-
 @asynccontextmanager
 async def sender(
     url: str, *, key: str | None = None, timeouts: Timeouts = Timeouts(), cap: int = BODY_CAP
@@ -76,7 +54,7 @@ async def sender(
 
     Raises Misuse for an address, a key or a proxy that nothing can be sent to or with.
     """
-    address, key = _address(url), _credential(key)
+    address, key = _address(url), credential(key)
     context = ssl.create_default_context() if url.startswith("https") else None
     connector = aiohttp.TCPConnector(limit=0, ssl=context or True, keepalive_timeout=15)
     headers = {"Content-Type": "application/json"}
@@ -162,80 +140,6 @@ def _address(url: str) -> URL:
     if parts.scheme not in ("http", "https") or not host or port == 0:
         raise Misuse(f"The address {shown!r} is not http:// or https://, a host and a port.")
     return address
-
-
-def _credential(key: str | None) -> str | None:
-    """The key as it can stand in a header: without the line end that a file leaves on it."""
-    key = (key or "").strip()
-    if any(not "!" <= c <= "~" for c in key):
-        raise Misuse(
-            "The API key holds a space or a character outside ASCII, which no header can carry."
-            " Copy it again.", 4
-        )
-    return key or None
-
-
-def struck_out(outcome: Reply | Fault, key: str | None) -> Reply | Fault:
-    """The outcome without the key, should a server send it back, plain or encoded.
-
-    >>> struck_out(Reply(b"bad key sk-12345"), "sk-12345").body
-    b'bad key [key struck out]'
-    """
-    if not key or len(key) < SHORTEST_SECRET:
-        return outcome
-    if isinstance(outcome, Fault):
-        return replace(outcome, detail=_strike(key, outcome.detail))
-    body, headers = _strike_bytes(key, outcome.body), outcome.headers
-    if (said := "\n".join(map(": ".join, headers))) != _strike(key, said):
-        headers = tuple((_strike(key, name), _strike(key, value)) for name, value in headers)
-    return Reply(body, outcome.status, headers, outcome.seconds)
-
-
-def _strike(key: str, text: str) -> str:
-    struck = _strike_bytes(key, text.encode("utf-8", "surrogatepass"))
-    return struck.decode("utf-8", "surrogatepass")
-
-
-def _strike_bytes(key: str, text: bytes) -> bytes:
-    for form in _forms(key):
-        if form in text:
-            text = text.replace(form, STRUCK_OUT)
-    if ESCAPE.search(text):
-        for pattern in _escaped_forms(key):
-            text = pattern.sub(STRUCK_OUT, text)
-    return text
-
-
-@lru_cache(maxsize=16)
-def _forms(key: str) -> tuple[bytes, ...]:
-    """What gives a key away, longest first: plain, reversed, in hex or base64, and its ends.
-
-    In base64 the same bytes read in three ways, by where in the text they stand; the characters
-    that neighbours share are left off.
-    """
-    raw = key.encode()
-    forms = {raw, raw[::-1], raw.hex().encode(), raw.hex().upper().encode()}
-    for shift in range(3):
-        encoded = base64.b64encode(bytes(shift) + raw)
-        inner = encoded[(0, 2, 3)[shift] : 8 * (shift + len(raw)) // 6]
-        forms |= {inner, inner.replace(b"+", b"-").replace(b"/", b"_")}
-    if len(raw) >= 3 * SHORTEST_SECRET:
-        forms |= {raw[:SHORTEST_SECRET], raw[-SHORTEST_SECRET:]}
-    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
-
-
-@lru_cache(maxsize=16)
-def _escaped_forms(key: str) -> tuple[re.Pattern[bytes], ...]:
-    """The same, with any character escaped as an address, JSON or HTML may escape it."""
-    return tuple(re.compile("".join(map(_escaped, form.decode())).encode()) for form in _forms(key))
-
-
-def _escaped(character: str) -> str:
-    code, plain = ord(character), re.escape(character)
-    digits = "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in f"{code:02x}")
-    named = html.escape(character).removeprefix("&") if character in "&<>\"'" else ""
-    entity = rf"&(?:#{code};|#[xX]0*{digits};{'|' + named if named else ''})"
-    return rf"(?:{plain}|%{digits}|\\+(?:u00{digits}|{plain})|{entity})"
 
 
 def proxy_for(url: str) -> str | None:

@@ -25,22 +25,22 @@ class Price:
     prompt: float
     completion: float
 
-    def worst(self, request: Request) -> float:
+    def worst(self, body: bytes) -> float:
         """The most one call can cost: every byte sent a token, every token allowed used.
 
         Raises Misuse when the request sets no limit on tokens.
         """
-        said = json.loads(request.body)
+        said = json.loads(body)
         limits = [said[name] for name in TOKEN_LIMITS if said.get(name) is not None]
         if not limits or not all(map(_is_count, limits)):
             found = f"max_tokens {limits[0]!r}" if limits else "no max_tokens"
             raise Misuse(
-                f"{request.subject.name} has a price but {found}, so its worst cost is"
+                f"{said.get('model')} has a price but {found}, so its worst cost is"
                 " unbounded. Set max_tokens, or cap the calls with --max-calls instead."
             )
         replies = said.get("n", 1)
         tokens = max(limits) * (replies if _is_count(replies) else 1)
-        return float(len(request.body) * self.prompt + tokens * self.completion) / 1e6
+        return float(len(body) * self.prompt + tokens * self.completion) / 1e6
 
     def cost(self, usage: Usage) -> float | None:
         """What a call cost: as the provider states it, else by its token counts.
@@ -119,7 +119,7 @@ def budgeted(budget: Budget, price: Price | None, usage: Callable[[Reply], Usage
 
     def wrap(provider: Provider) -> Provider:
         async def within(request: Request) -> Reply | Fault:
-            worst = price.worst(request) if price else 0.0
+            worst = price.worst(request.body) if price else 0.0
             if refused := await budget.reserve(worst):
                 return refused
             actual = worst
