@@ -134,7 +134,7 @@ class Desk:
                 return self._said(past, spoken) or NOT_ASKED
             request = spoken.encode(subject, tuple(messages), mode, choices)
             if past is not None:
-                if past.stamp != request.stamp:
+                if self._ledger.stamp(past.request) != request.stamp:
                     raise diverged(key, stage)
                 answer = self._said(past, spoken)
                 if answer is not None:

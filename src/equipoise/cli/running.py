@@ -14,7 +14,6 @@ from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.progress import Progress
 from equipoise.cli.screen import say
 from equipoise.cli.studies import Study, study
-from equipoise.cli.subjects import reached
 from equipoise.desk import Desk, Patience
 from equipoise.ledger import Head, Ledger, Run
 from equipoise.providers import dialect
@@ -111,6 +110,9 @@ def finished(act: Coroutine[Any, Any, T]) -> T:
 async def _administered(
     ledger: Ledger, run: Run, laid_out: Study, terms: Terms
 ) -> Ended:
+    # Imported here: reading a run needs no engine and no network.
+    from equipoise.cli.subjects import reached
+
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
     at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)

@@ -36,7 +36,7 @@ class Run:
 
 
 class Recorded(NamedTuple):
-    """The newest word on one attempt: its request's stamp and what came of it.
+    """The newest word on one attempt: the row of its request and what came of it.
 
     `kind` is intent while nothing came: in a finished process that means unknown.
     """
@@ -45,7 +45,7 @@ class Recorded(NamedTuple):
     stage: str
     seq: int
     attempt: int
-    stamp: bytes
+    request: int
     kind: str
     status: int
     micros: int
@@ -164,16 +164,20 @@ class Ledger:
     def recorded(self, run: int) -> dict[tuple[str, str], Recorded]:
         """What is on record for a run, by (trial, stage): its newest attempt's newest word."""
         rows = self._db.execute(
-            "select i.key, i.stage, i.seq, i.attempt, r.stamp, coalesce(o.kind, 'intent'),"
+            "select i.key, i.stage, i.seq, i.attempt, i.request, coalesce(o.kind, 'intent'),"
             " coalesce(o.status, 0), coalesce(o.micros, 0), coalesce(w.dictionary, 0),"
             " coalesce(w.body, x'')"
-            " from entries i join requests r on r.id = i.request"
-            " left join entries o indexed by one_outcome"
+            " from entries i not indexed left join entries o indexed by one_outcome"
             " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
             " left join words w on w.seq = o.seq"
-            " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
+            " where i.seq > ?1 and i.run = ?1 and i.kind = 'intent' order by i.seq", (run,)
         )
         return {(row[0], row[1]): row for row in map(Recorded._make, rows)}
+
+    def stamp(self, request: int) -> bytes:
+        """The stamp of a recorded request."""
+        stamp: bytes = self._db.execute("select stamp from requests where id = ?", (request,)).get
+        return stamp
 
     def calls(self, run: int) -> Iterator[tuple[bytes, str, Reply | None]]:
         """Every try at every call of a run: the bytes sent, what came of it, and the reply.

@@ -96,37 +96,37 @@ class Findings:
 
 def analyse(suite: Suite, observations: Sequence[Observation[Choice]]) -> Findings:
     """Fingerprints from observations, in the order subjects, modes and readers first appear."""
-    grids: dict[tuple[str, str, int, str], dict[str, dict[tuple[str, str], Cell]]] = {}
+    grids: dict[tuple[str, str, int], dict[str, dict[str, dict[tuple[str, str], Cell]]]] = {}
     differences = []
     for o in observations:
         trial, readings = o.trial, o.value.readings
         answer, framing, order = trial.condition.values()
-        cell = framing, order
+        cell, whose = (framing, order), (trial.subject.name, answer, trial.draw)
+        if (mine := grids.get(whose)) is None:
+            mine = grids[whose] = {reader: {} for reader in readings}
         for reader, reading in readings.items():
-            items = grids.setdefault((trial.subject.name, answer, trial.draw, reader), {})
-            grid = items.get(trial.item)
-            if grid is None:
+            items = mine[reader]
+            if (grid := items.get(trial.item)) is None:
                 grid = items[trial.item] = {}
             grid[cell] = reading.value
-        if len({reading.value for reading in readings.values()}) > 1 and len(
-            {said(reading.value) for reading in readings.values()}
-        ) > 1:
+        first, *others = readings.values()
+        if any(r.value != first.value and said(r.value) != said(first.value) for r in others):
             differences.append(_difference(o))
-    return Findings(tuple(_fingerprints(suite, grids)), tuple(differences), len(observations))
+    found = [f for whose, mine in grids.items() for f in _fingerprints(suite, whose, mine)]
+    return Findings(tuple(found), tuple(differences), len(observations))
 
 
 def _fingerprints(
-    suite: Suite, grids: Mapping[tuple[str, str, int, str], Mapping[str, Grid]]
+    suite: Suite, whose: tuple[str, str, int], grids: Mapping[str, Mapping[str, Grid]]
 ) -> Iterator[Fingerprint]:
     """A fingerprint for every reader; readers that read all cells alike share the work."""
-    made: dict[tuple[str, str, int], tuple[Mapping[str, Grid], Fingerprint]] = {}
-    for name, grid in grids.items():
-        known = made.get(name[:3])
-        if known is not None and known[0] == grid:
-            yield replace(known[1], reader=name[3])
+    first: tuple[Mapping[str, Grid], Fingerprint] | None = None
+    for reader, grid in grids.items():
+        if first is not None and first[0] == grid:
+            yield replace(first[1], reader=reader)
             continue
-        found = _fingerprint(suite, name, grid)
-        made.setdefault(name[:3], (grid, found))
+        found = _fingerprint(suite, (*whose, reader), grid)
+        first = first or (grid, found)
         yield found
 
 
