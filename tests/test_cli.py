@@ -46,16 +46,16 @@ def run_name(equipoise):
 def test_a_run_prints_its_findings_and_its_head(equipoise):
     code, out, err = equipoise(*HOLDS)
     assert code == 0
-    assert "16 of 16 · 100%" in out
-    assert "head 385:" in err
-    assert "192 calls" in err
+    assert "12 of 12 · 100%" in out
+    assert "head 289:" in err
+    assert "144 calls" in err
 
 
 def test_the_same_command_again_asks_nothing(equipoise):
     equipoise(*HOLDS)
     _, again, err = equipoise(*HOLDS)
-    assert "0 calls" in err and "192 cells were on record already" in err
-    assert "16 of 16" in again
+    assert "0 calls" in err and "144 cells were on record already" in err
+    assert "12 of 12" in again
 
 
 @pytest.mark.parametrize("words", [
@@ -72,7 +72,7 @@ def test_json_is_one_object_with_a_version_and_nothing_else_on_stdout(equipoise,
 
 def test_a_dry_run_sends_nothing_and_writes_nothing(equipoise, tmp_path):
     code, out, _ = equipoise(*HOLDS[:-1], "--dry-run")
-    assert code == 0 and "Calls         192 exactly" in out
+    assert code == 0 and "Calls         144 exactly" in out
     assert not (tmp_path / "ledger.db").exists()
 
 
@@ -88,7 +88,7 @@ def test_plan_gives_exact_calls_and_bounds_the_cost(equipoise):
 def test_a_plan_until_dissent_says_what_it_may_save(equipoise):
     said = json.loads(equipoise("plan", "fingerprint", "-s", "planted:holds", "--json",
                                 "--until-dissent")[1])
-    assert (said["calls"], said["calls_least"]) == (192, 32)
+    assert (said["calls"], said["calls_least"]) == (144, 24)
 
 
 @pytest.mark.parametrize("words, code, said", [
@@ -147,7 +147,7 @@ def test_reading_by_another_reader_says_what_would_move(equipoise):
     equipoise(*HOLDS)
     code, out, _ = equipoise("read", run_name(equipoise), "--reader", "first_word")
     assert code == 0
-    assert "0 of 16 pairs commit otherwise by first_word than by stated_choice" in out
+    assert "0 of 12 pairs commit otherwise by first_word than by stated_choice" in out
 
 
 def test_a_provider_that_is_not_there_ends_the_run_resumably(equipoise):
@@ -194,11 +194,11 @@ def test_an_export_has_a_row_for_every_cell(equipoise, tmp_path):
     name = run_name(equipoise)
     rows = [json.loads(line) for line in
             equipoise("export", name, "--format", "jsonl")[1].splitlines()]
-    assert len(rows) == 192
+    assert len(rows) == 144
     assert {row["stated_choice"] for row in rows if row["item"] == "vodka~whiskey"} <= {
         "vodka", "whiskey"}
     assert equipoise("export", name, "-o", tmp_path / "c.csv")[0] == 0
-    assert len((tmp_path / "c.csv").read_text(encoding="utf-8").splitlines()) >= 193
+    assert len((tmp_path / "c.csv").read_text(encoding="utf-8").splitlines()) >= 145
     assert equipoise("export", name, "--format", "xls")[0] == 2
 
 
@@ -277,8 +277,8 @@ def test_a_cap_on_calls_holds_over_a_resume(equipoise, tmp_path):
     assert code == 7 and "cap of 50 calls" in err
     code, _, err = equipoise(*asked)
     assert code == 7 and "0 calls" in err
-    code, _, err = equipoise(*HOLDS, "--run", "capped", "--max-calls", "192")
-    assert code == 0 and "142 calls" in err
+    code, _, err = equipoise(*HOLDS, "--run", "capped", "--max-calls", "144")
+    assert code == 0 and "94 calls" in err
 
 
 SLOW = """
@@ -322,7 +322,7 @@ def test_interrupted_once_a_run_keeps_what_is_in_flight(tmp_path, number, code):
 
     found = verify(tmp_path / "l.db")
     assert (found.unsettled, found.faults) == (0, ())
-    assert 1 < found.rows < 385
+    assert 1 < found.rows < 289
 
 
 def test_interrupted_twice_a_run_ends_at_once_and_lists_the_unknown(tmp_path):

@@ -123,7 +123,7 @@ def test_constrained_replies_are_a_fingerprint_of_their_own(tmp_path):
     assert [(f.answer, f.reader) for f in findings.fingerprints] == [
         ("free", "stated_choice"), ("free", "first_word"),
         ("constrained", "stated_choice"), ("constrained", "first_word")]
-    assert {f.commits.count for f in findings.fingerprints} == {16}
+    assert {f.commits.count for f in findings.fingerprints} == {12}
 
 
 SHIPPED = Path(__file__).parents[1] / "src/equipoise/instruments/fingerprint/stimuli"

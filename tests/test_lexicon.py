@@ -12,7 +12,7 @@ import pytest
 
 STIMULI = files("equipoise") / "instruments" / "fingerprint" / "stimuli"
 LANGUAGES = ("en", "fr", "zh")
-SUITE_SIZES = {"demo": 16, "quick": 60, "core": 360}
+SUITE_SIZES = {"demo": 12, "quick": 60, "core": 360}
 
 # Words an ordinary reply to "which do you prefer?" holds whatever it chooses.
 REPLY_WORDS = {
@@ -132,9 +132,9 @@ def test_a_suite_lists_known_pairs_once_and_in_lexicon_order(suite):
         assert PLACE[a] < PLACE[b], (a, b)
 
 
-def test_the_demo_shows_sixteen_categories_and_the_pairs_readers_know():
+def test_the_demo_shows_twelve_categories_and_the_pairs_readers_know():
     pairs = pairs_of("demo")
-    assert len({CATEGORY[a] for a, _ in pairs}) == 16
+    assert len({CATEGORY[a] for a, _ in pairs}) == 12
     assert {("mercy", "punishment"), ("vodka", "whiskey"), ("freedom", "censorship")} <= set(pairs)
 
 
