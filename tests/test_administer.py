@@ -117,7 +117,13 @@ def test_reading_stops_where_an_earlier_reading_has_changed_a_later_question(tmp
 
     desk = Desk(ledger, run, planted.answering(lambda r: "Jordan" if "Which" in r.messages[0].text
                                                else "still"))
-    assert asyncio.run(desk.conduct(two_stages(str), trial)) == ("Jordan", "still")
+
+    async def conducted():
+        found = await desk.conduct(two_stages(str), trial)
+        await desk.drained()
+        return found
+
+    assert asyncio.run(conducted()) == ("Jordan", "still")
     reading = Desk(ledger, run)
     assert reading.replay(two_stages(str), trial) == ("Jordan", "still")
     with pytest.raises(Misuse, match="an earlier reading has changed"):

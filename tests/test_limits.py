@@ -233,7 +233,7 @@ def test_many_small_sums_leave_nothing_reserved():
             for _ in range(10):
                 assert await budget.reserve(0.1) is None or budget.spent_usd > 0
             for _ in range(10):
-                await budget.settle(0.1, 0.0)
+                budget.settle(0.1, 0.0)
         return await budget.reserve(1.0)
 
     assert asyncio.run(go()) is None

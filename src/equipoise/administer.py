@@ -8,6 +8,7 @@ administering with no provider.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -52,36 +53,75 @@ async def administer(
     fault that more calls cannot mend) what is in flight is waited for and kept; trials not
     reached are observed as not asked.
     """
-    values: list[Any] = [UNSEEN] * len(trials)
-
-    def observed(place: int, value: T) -> None:
-        values[place] = value
-        observation = Observation(trials[place], value)
-        if halting:
-            halting.saw(observation)
-        watch(observation)
+    seen = Seen(trials, halting, watch)
 
     async def take(place: int) -> None:
         trial = trials[place]
         desk.to_ask -= 1
-        skip = desk.stopped or (halting and not halting.needs(trial))
+        if desk.stopped or (halting and not halting.needs(trial)):
+            return seen.observe(place, await instrument.conduct(trial, not_asked))
         try:
-            observed(place, await (instrument.conduct(trial, not_asked) if skip
-                                   else desk.conduct(instrument.conduct, trial)))
+            value = await desk.conduct(instrument.conduct, trial)
         except Misuse as error:
             desk.stop(error)
-            observed(place, await instrument.conduct(trial, not_asked))
+            return seen.observe(place, await instrument.conduct(trial, not_asked))
+        return seen.once_written(place, value, desk)
 
     for place, value in enumerate(replayed(instrument, trials, desk)):
         if value is not UNSEEN:
-            observed(place, value)
-    missing = [place for place, value in enumerate(values) if value is UNSEEN]
+            seen.observe(place, value)
+    missing = [place for place, value in enumerate(seen.values) if value is UNSEEN]
     await _asked(missing, take, at_once, desk)
+    await desk.drained()
+    seen.acknowledge(desk)
     for place in missing:
-        if values[place] is UNSEEN:
-            observed(place, await instrument.conduct(trials[place], left_unknown))
-    found = [Observation(trial, value) for trial, value in zip(trials, values, strict=True)]
+        if seen.values[place] is UNSEEN:
+            seen.observe(place, await instrument.conduct(trials[place], left_unknown))
+    found = [Observation(t, value) for t, value in zip(trials, seen.values, strict=True)]
     return Administration(found, desk.stopped)
+
+
+class Seen:
+    """What has been observed so far; what came over the wire only once it is durable."""
+
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        halting: Halting | None,
+        watch: Callable[[Observation[Any]], None],
+    ) -> None:
+        self.values: list[Any] = [UNSEEN] * len(trials)
+        self._trials, self._halting, self._watch = trials, halting, watch
+        self._waiting: deque[tuple[asyncio.Future[int], int, Any]] = deque()
+
+    def observe(self, place: int, value: object) -> None:
+        self.values[place] = value
+        observation = Observation(self._trials[place], value)
+        if self._halting:
+            self._halting.saw(observation)
+        self._watch(observation)
+
+    def once_written(self, place: int, value: object, desk: Desk) -> None:
+        """Observe when the newest write is durable: writing is in order, so the trial's is too."""
+        if desk.latest is None:
+            return self.observe(place, value)
+        self._waiting.append((desk.latest, place, value))
+        if len(self._waiting) == 1:
+            desk.latest.add_done_callback(lambda _: self.acknowledge(desk))
+        return None
+
+    def acknowledge(self, desk: Desk) -> None:
+        """Observe all that is durable by now; stop the run where writing failed."""
+        while self._waiting and (written := self._waiting[0][0]).done():
+            _, place, value = self._waiting.popleft()
+            if written.cancelled():
+                continue
+            if (error := written.exception()) is None:
+                self.observe(place, value)
+            else:
+                desk.stop(error if isinstance(error, Misuse) else Misuse(str(error), 1))
+        if self._waiting:
+            self._waiting[0][0].add_done_callback(lambda _: self.acknowledge(desk))
 
 
 def read_again(
@@ -119,32 +159,21 @@ async def _asked(
         for place in queue:
             await take(place)
 
-    workers = {asyncio.create_task(work(number)) for number in range(count)}
+    workers = [asyncio.create_task(work(number)) for number in range(count)]
     stopped = asyncio.create_task(desk.until_stopped())
+    working = asyncio.gather(*workers)
     try:
-        await _ended(workers, stopped, desk)
+        both: set[asyncio.Future[Any]] = {working, stopped}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if any(not task.done() for task in workers):
+            await asyncio.wait(workers, timeout=GRACE_SECONDS)
     finally:
-        stopped.cancel()
-        for task in workers:
+        for task in (stopped, *workers):
             task.cancel()
-        ended = await asyncio.gather(*workers, stopped, return_exceptions=True)
+        ended = await asyncio.gather(working, stopped, *workers, return_exceptions=True)
     for error in ended:
         if isinstance(error, Exception):
             raise error
-
-
-async def _ended(
-    workers: set[asyncio.Task[None]], stopped: asyncio.Task[None], desk: Desk
-) -> None:
-    """Wait for the workers; for the grace only, once the run is stopped or one has failed."""
-    running = set(workers)
-    while running and not desk.stopped:
-        done, _ = await asyncio.wait({*running, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        running -= done
-        if any(task.exception() for task in done):
-            break
-    if running:
-        await asyncio.wait(running, timeout=GRACE_SECONDS)
 
 
 async def not_asked(stage: str, messages: Iterable[Message], **_: Any) -> Nonresponse:

@@ -77,6 +77,7 @@ class Desk:
         self.stopped: Misuse | None = None
         self.to_ask = 0
         self.began_asking: Callable[[], None] = lambda: None
+        self.latest: asyncio.Future[int] | None = None
         self._stop = asyncio.Event()
         self._cool_until = 0.0
         self._failing = 0
@@ -211,10 +212,15 @@ class Desk:
             begun = time.monotonic()
             outcome = await provider(request)
             seconds = time.monotonic() - begun
-            await self._ledger.settle(self._run.seq, intent, outcome, seconds)
+            self.latest = self._ledger.settle(self._run.seq, intent, outcome, seconds)
             return outcome
 
         return recorded
+
+    async def drained(self) -> None:
+        """Wait until everything that came back is written, or known not to be."""
+        if self.latest is not None:
+            await asyncio.wait([self.latest])
 
     def _faulted(self, outcome: Reply | Fault, request: Request) -> Completion | Fault:
         if isinstance(outcome, Fault):

@@ -25,6 +25,8 @@ def main() -> None:
 
 def command() -> None:
     """Run a command; whatever goes wrong ends in a sentence on stderr and an exit code."""
+    import click
+
     from equipoise.cli.app import app
 
     # A run holds many live values and makes little rubbish: with the usual thresholds the
@@ -32,7 +34,13 @@ def command() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     try:
-        app()
+        ended = app(standalone_mode=False)
+        sys.exit(ended if isinstance(ended, int) else 0)
+    except click.exceptions.Abort:
+        _end("Stopped.", INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except Misuse as error:
         _end(str(error), error.code)
     except KeyboardInterrupt:

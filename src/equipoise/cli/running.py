@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from uvloop import new_event_loop
+
 from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.progress import Progress
 from equipoise.cli.screen import say
@@ -89,7 +91,7 @@ def run_registered(
 def finished(act: Coroutine[Any, Any, T]) -> T:
     """Run an act to its end and return what it made.
 
-    Not `asyncio.run(act)` alone: as that ends, it formats its task and with it the task's
+    Not a plain run of the act: as that ends, it formats its task and with it the task's
     result, which takes a second for a large run.
     """
     made: list[T] = []
@@ -98,7 +100,8 @@ def finished(act: Coroutine[Any, Any, T]) -> T:
         made.append(await act)
 
     try:
-        asyncio.run(keep())
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(keep())
     except asyncio.CancelledError:
         raise Misuse(
             "Ended at once. Calls that were in flight are unknown: they may have been billed, and"

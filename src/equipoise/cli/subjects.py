@@ -113,6 +113,10 @@ async def reached(subjects: list[Subject], suite: Suite) -> AsyncIterator[Provid
             s.stamp: await _provider(s, suite, stack) for s in subjects
         }
 
+        if len(providers) == 1:
+            yield next(iter(providers.values()))
+            return
+
         async def provider(request: Request) -> Reply | Fault:
             return await providers[request.subject.stamp](request)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import apsw
@@ -33,104 +34,150 @@ class Journal:
 
     def __init__(self, db: apsw.Connection, codec: words.Codec) -> None:
         self._db, self._codec = db, codec
+        db.set_busy_timeout(0)
         self._thread = ThreadPoolExecutor(1, "ledger")
         self._waiting: list[tuple[Draft, asyncio.Future[int]]] = []
-        self._committing = False
+        self._batch: list[tuple[Draft, asyncio.Future[int]]] = []
+        self._busy = False
         self._subjects: dict[str, int] = {}
         self._samples: dict[str, list[bytes]] = {"request": [], "reply": []}
         self._dictionary = {"request": words.PLAIN, "reply": words.PLAIN}
         self._row = 0
 
     def append(self, drafts: Sequence[Draft]) -> list[int]:
-        """Write entries in one durable transaction; returns their numbers."""
-        return self._thread.submit(self._commit, list(drafts)).result()
+        """Write entries in one durable transaction; returns their numbers.
+
+        For what is written while nothing is being asked; calls use `hand_in`.
+        """
+        with _said_plainly():
+            self._begin_in_turn()
+            try:
+                numbers = self._write(drafts)
+                self._db.execute("commit")
+            except BaseException:
+                self._undo()
+                raise
+        return numbers
+
+    def _in_turn(self, statement: str, values: tuple[object, ...]) -> None:
+        with _said_plainly():
+            self._begin_in_turn()
+            try:
+                self._db.execute(statement, values)
+                self._db.execute("commit")
+            except BaseException:
+                self._undo()
+                raise
 
     def hand_in(self, draft: Draft) -> asyncio.Future[int]:
-        """Queue one entry for the next commit; the future holds its number once it is durable."""
-        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        """Queue one entry for the next commit; the future holds its number once it is durable.
+
+        Entries become durable in the order in which they are handed in.
+        """
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[int] = loop.create_future()
         self._waiting.append((draft, done))
-        if not self._committing:
-            self._committing = True
-            asyncio.get_running_loop().call_soon(self._flush)
+        if not self._busy:
+            self._busy = True
+            loop.call_soon(self._begin, loop)
         return done
 
-    def _flush(self) -> None:
-        batch, self._waiting = self._waiting, []
-        if not batch:
-            self._committing = False
-            return
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._thread, self._commit, [draft for draft, _ in batch])
-        work.add_done_callback(lambda done: self._settle(done, [f for _, f in batch]))
+    # One batch at a time: begin, write and commit. Rows are written in the loop's thread, where
+    # nothing else wants the interpreter; waiting for the lock and for the disk is the other's.
 
-    def _settle(self, done: asyncio.Future[list[int]], waiting: list[asyncio.Future[int]]) -> None:
-        error = done.exception()
-        for place, future in enumerate(waiting):
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._batch, self._waiting = self._waiting, []
+        if not self._batch:
+            self._busy = False
+            return
+        try:
+            self._db.execute("begin immediate")
+        except apsw.BusyError:
+            begun = loop.run_in_executor(self._thread, self._begin_in_turn)
+            begun.add_done_callback(lambda done: self._begun(loop, done.exception()))
+        except BaseException as error:
+            self._ended(loop, [], error)
+        else:
+            self._begun(loop, None)
+
+    def _begin_in_turn(self) -> None:
+        """Begin once other processes' writers have let go."""
+        self._db.set_busy_timeout(LOCK_WAIT_MS)
+        try:
+            self._db.execute("begin immediate")
+        finally:
+            self._db.set_busy_timeout(0)
+
+    def _begun(self, loop: asyncio.AbstractEventLoop, error: BaseException | None) -> None:
+        if error is None:
+            try:
+                numbers = self._write([draft for draft, _ in self._batch])
+            except BaseException as failure:
+                error = failure
+        if error is not None:
+            return self._ended(loop, [], error)
+        work = loop.run_in_executor(self._thread, self._db.execute, "commit")
+        work.add_done_callback(lambda done: self._ended(loop, numbers, done.exception()))
+        return None
+
+    def _ended(
+        self, loop: asyncio.AbstractEventLoop, numbers: list[int], error: BaseException | None
+    ) -> None:
+        if error is not None:
+            self._undo()
+            error = _plainly(error)
+        batch, self._batch = self._batch, []
+        for place, (_, future) in enumerate(batch):
             if future.done():
                 continue
             if error is None:
-                future.set_result(done.result()[place])
+                future.set_result(numbers[place])
             else:
                 future.set_exception(error)
-        self._flush()
+        self._begin(loop)
+
+    def _undo(self) -> None:
+        """Roll back; what was looked up or added meanwhile is looked up anew."""
+        if not self._db.getautocommit():
+            self._db.execute("rollback")
+        self._subjects = {}
+        self._dictionary = {"request": words.PLAIN, "reply": words.PLAIN}
 
     def keep_stimuli(self, files: dict[str, str]) -> None:
         """Keep what subjects will be shown, once for each content."""
         stamp = content_hash(files)
         body = self._codec.compress(canonical_json(files), words.PLAIN)
-        self._thread.submit(
-            self._db.execute,
+        self._in_turn(
             "insert into stimuli select ?1, ?2"
             " where not exists (select 1 from stimuli where stamp = ?1)", (stamp, body),
-        ).result()
+        )
 
     def drop_words(self, seq: int) -> None:
         """Remove the words of an erased entry from the file and its write-ahead log."""
 
-        def drop() -> None:
-            self._db.pragma("secure_delete", True)
-            self._db.execute("delete from words where seq = ?", (seq,))
-            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-
-        self._thread.submit(drop).result()
+        self._db.pragma("secure_delete", True)
+        self._in_turn("delete from words where seq = ?", (seq,))
+        self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> None:
+        """Write what was handed in and not yet written, but for intents: nothing was sent for them.
+
+        This is what is left when a run is ended at once.
+        """
         self._thread.shutdown(wait=True)
+        if not self._db.getautocommit():
+            self._db.execute("commit")
+        handed_in = [draft.entry.intent for draft, _ in (*self._batch, *self._waiting)]
+        settled = {intent for intent in handed_in if intent and self._db.execute(
+            "select 1 from entries where intent = ? and kind in ('reply','fault','unknown')",
+            (intent,)).get}
+        left = [draft for draft, _ in (*self._batch, *self._waiting)
+                if draft.entry.intent and draft.entry.intent not in settled]
+        if left:
+            self.append(left)
         self._db.close()
 
-    def _commit(self, drafts: list[Draft]) -> list[int]:
-        try:
-            self._db.execute("begin immediate")
-            try:
-                numbers = self._write(drafts)
-                self._db.execute("commit")
-            except BaseException:
-                self._forget()
-                if not self._db.getautocommit():
-                    self._db.execute("rollback")
-                raise
-        except apsw.FullError as error:
-            raise Misuse(
-                "The disk is full: the ledger could not be written. What was acknowledged is safe."
-                " Free some space, then give the same command again.", 6
-            ) from error
-        except apsw.BusyError as error:
-            raise Misuse(
-                f"Another process has held the ledger for {LOCK_WAIT_MS // 1000} seconds."
-                " Wait until it is done, then give the same command again.", 6
-            ) from error
-        except (apsw.CorruptError, apsw.NotADBError) as error:
-            raise Misuse(f"The ledger is damaged ({error}). Run `equipoise verify`.", 5) from error
-        except (apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
-            raise Misuse(f"The ledger could not be written ({error}).", 6) from error
-        return numbers
-
-    def _forget(self) -> None:
-        """A rolled-back transaction may have added dictionaries and subjects: look them up anew."""
-        self._subjects = {}
-        self._dictionary = {"request": words.PLAIN, "reply": words.PLAIN}
-
-    def _write(self, drafts: list[Draft]) -> list[int]:
+    def _write(self, drafts: Sequence[Draft]) -> list[int]:
         last = self._db.execute(
             "select seq, link from entries order by seq desc limit 1"
         ).fetchone()
@@ -208,9 +255,36 @@ class Journal:
 
     def head(self) -> Head:
         """How many entries are durable, and the last link."""
-        return self._thread.submit(lambda: head_of(self._db)).result()
+        return head_of(self._db)
 
 
 def head_of(db: apsw.Connection) -> Head:
     last = db.execute("select seq, link from entries order by seq desc limit 1").fetchone()
     return Head(last[0], last[1].hex()) if last else Head(0, chain.ROOT.hex())
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise _plainly(error) from error
+
+
+def _plainly(error: BaseException) -> BaseException:
+    """What a failed write means to a person."""
+    if isinstance(error, apsw.FullError):
+        return Misuse(
+            "The disk is full: the ledger could not be written. What was acknowledged is safe."
+            " Free some space, then give the same command again.", 6
+        )
+    if isinstance(error, apsw.BusyError):
+        return Misuse(
+            f"Another process has held the ledger for {LOCK_WAIT_MS // 1000} seconds."
+            " Wait until it is done, then give the same command again.", 6
+        )
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return Misuse(f"The ledger is damaged ({error}). Run `equipoise verify`.", 5)
+    if isinstance(error, apsw.IOError | apsw.ReadOnlyError | apsw.PermissionsError):
+        return Misuse(f"The ledger could not be written ({error}).", 6)
+    return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
@@ -220,16 +221,21 @@ class Ledger:
         entry = Entry("intent", run, trial, stage, attempt)
         return await self.journal.hand_in(Draft(entry, request=request))
 
-    async def settle(self, run: int, intent: int, outcome: Reply | Fault, seconds: float) -> None:
-        """Write down, durably, what came of an intent: the bytes, or why there are none."""
+    def settle(
+        self, run: int, intent: int, outcome: Reply | Fault, seconds: float
+    ) -> asyncio.Future[int]:
+        """Hand in what came of an intent: the bytes, or why there are none.
+
+        The future is done once it is durable. Whatever is handed in later is durable later, so
+        a next question need not wait for it.
+        """
         micros = round(1e6 * seconds)
         if isinstance(outcome, Reply):
             entry = Entry("reply", run, intent=intent, micros=micros, status=outcome.status)
-            await self.journal.hand_in(Draft(entry, words.pack_reply(outcome)))
-            return
+            return self.journal.hand_in(Draft(entry, words.pack_reply(outcome)))
         kind = "unknown" if outcome.sent else "fault"
         said = canonical_json({"kind": outcome.kind, "detail": outcome.detail})
-        await self.journal.hand_in(Draft(Entry(kind, run, intent=intent, micros=micros), said))
+        return self.journal.hand_in(Draft(Entry(kind, run, intent=intent, micros=micros), said))
 
     def erase(self, seq: int, reason: str) -> None:
         """Take the words of one entry out, leaving a tombstone with the reason.
@@ -317,7 +323,7 @@ def _connect(path: Path) -> apsw.Connection:
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     for pragma in ("journal_mode = wal", "synchronous = full", "recursive_triggers = on",
-                   "foreign_keys = on", "cache_size = -4000"):
+                   "foreign_keys = on", "cache_size = -4000", "wal_autocheckpoint = 4000"):
         db.execute(f"pragma {pragma}")
     return db
 

@@ -78,37 +78,38 @@ class Budget:
         self.max_usd, self.max_calls = max_usd, max_calls
         self.spent_usd, self.calls = spent_usd, calls
         self._reserved, self._on_wire = 0.0, 0
-        self._settled = asyncio.Condition()
+        self._waiting: list[asyncio.Future[None]] = []
 
     async def reserve(self, worst: float) -> Fault | None:
         """Set `worst` aside, waiting while it does not fit; a Fault where it never will."""
-        async with self._settled:
-            while True:
-                if self.max_calls is not None and self.calls >= self.max_calls:
-                    return Fault("over budget", f"The cap of {self.max_calls} calls is reached.",
-                                 sent=False)
-                if self.max_usd is None or (
-                    self.spent_usd + self._reserved + worst <= self.max_usd
-                ):
-                    break
-                if not self._on_wire:
-                    return Fault(
-                        "over budget",
-                        f"The cap of ${self.max_usd:.2f} is reached: ${self.spent_usd:.4f} spent,"
-                        f" and the next call may cost ${worst:.4f}.", sent=False)
-                await self._settled.wait()
-            self._reserved += worst
-            self._on_wire += 1
-            self.calls += 1
+        while True:
+            if self.max_calls is not None and self.calls >= self.max_calls:
+                return Fault("over budget", f"The cap of {self.max_calls} calls is reached.",
+                             sent=False)
+            if self.max_usd is None or self.spent_usd + self._reserved + worst <= self.max_usd:
+                break
+            if not self._on_wire:
+                return Fault(
+                    "over budget",
+                    f"The cap of ${self.max_usd:.2f} is reached: ${self.spent_usd:.4f} spent,"
+                    f" and the next call may cost ${worst:.4f}.", sent=False)
+            settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(settled)
+            await settled
+        self._reserved += worst
+        self._on_wire += 1
+        self.calls += 1
         return None
 
-    async def settle(self, worst: float, actual: float) -> None:
-        """Replace a reservation by what the call cost."""
-        async with self._settled:
-            self._on_wire -= 1
-            self._reserved = self._reserved - worst if self._on_wire else 0.0
-            self.spent_usd += actual
-            self._settled.notify_all()
+    def settle(self, worst: float, actual: float) -> None:
+        """Replace a reservation by what the call cost, and let those that wait look again."""
+        self._on_wire -= 1
+        self._reserved = self._reserved - worst if self._on_wire else 0.0
+        self.spent_usd += actual
+        waiting, self._waiting = self._waiting, []
+        for settled in waiting:
+            if not settled.done():
+                settled.set_result(None)
 
 
 def budgeted(budget: Budget, price: Price | None, usage: Callable[[Reply], Usage]) -> Wrap:
@@ -132,7 +133,7 @@ def budgeted(budget: Budget, price: Price | None, usage: Callable[[Reply], Usage
                     served = 200 <= outcome.status < 300
                     actual = worst if cost is None and served else cost or 0.0
             finally:
-                await budget.settle(worst, actual)
+                budget.settle(worst, actual)
             return outcome
 
         return within
