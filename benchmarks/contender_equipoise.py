@@ -57,6 +57,25 @@ def reason(code: int, errors: str) -> str:
     return f"exit {code}: {(errors.strip().splitlines() or ['no message'])[-1]}"
 
 
+def seed_suite(folder: Path) -> Path:
+    """A suite of 3,048 pairs, 36,576 cells: the first of the full one, as a folder of one's own."""
+    from itertools import combinations
+
+    from equipoise.instruments.fingerprint.suite import SHIPPED
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lexicon = (SHIPPED / "lexicon.csv").read_text(encoding="utf-8")
+    (folder / "lexicon.csv").write_text(lexicon, encoding="utf-8")
+    words: dict[str, list[str]] = {}
+    for line in lexicon.splitlines()[1:]:
+        category, word, *_ = line.split(",")
+        words.setdefault(category, []).append(word)
+    pairs = [f"{a}~{b}" for found in words.values() for a, b in combinations(found, 2)][:3048]
+    listed = ",\n".join(f'  "{pair}"' for pair in pairs)
+    (folder / "suites.toml").write_text(f"[seed]\npairs = [\n{listed}\n]\n", encoding="utf-8")
+    return folder
+
+
 def run_command(url: str, ledger: Path, suite: str, at_once: int) -> list[str]:
     return [
         *EQUIPOISE, "run", "fingerprint", "--suite", suite, "--subject", f"openai:mock@{url}",

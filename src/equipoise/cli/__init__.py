@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 
@@ -31,6 +32,7 @@ def command() -> None:
 
     # A run holds many live values and makes little rubbish: with the usual thresholds the
     # collector stops the loop for 100 ms and more at a thousand calls in flight.
+    _speak_utf8()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     try:
@@ -55,6 +57,15 @@ def command() -> None:
             f"This is a fault of equipoise, not yours: {type(error).__name__}: {error}."
             " What is on record is safe. Set EQUIPOISE_DEBUG=1 to see where it happened.", INTERNAL
         )
+
+
+def _speak_utf8() -> None:
+    """Results are UTF-8 wherever they go; a terminal that cannot show a character gets its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+            if not stream.isatty():
+                stream.reconfigure(encoding="utf-8")
 
 
 def _end(sentence: str, code: int) -> None:
