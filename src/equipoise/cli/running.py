@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from uvloop import new_event_loop
-
 from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.progress import Progress
 from equipoise.cli.screen import say
@@ -94,6 +92,8 @@ def finished(act: Coroutine[Any, Any, T]) -> T:
     Not a plain run of the act: as that ends, it formats its task and with it the task's
     result, which takes a second for a large run.
     """
+    from uvloop import new_event_loop
+
     made: list[T] = []
 
     async def keep() -> None:

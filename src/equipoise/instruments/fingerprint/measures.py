@@ -109,8 +109,8 @@ def analyse(suite: Suite, observations: Sequence[Observation[Choice]]) -> Findin
             if (grid := items.get(trial.item)) is None:
                 grid = items[trial.item] = {}
             grid[cell] = reading.value
-        first, *others = readings.values()
-        if any(r.value != first.value and said(r.value) != said(first.value) for r in others):
+        values = [reading.value for reading in readings.values()]
+        if values.count(values[0]) < len(values) and len(set(map(said, values))) > 1:
             differences.append(_difference(o))
     found = [f for whose, mine in grids.items() for f in _fingerprints(suite, whose, mine)]
     return Findings(tuple(found), tuple(differences), len(observations))
