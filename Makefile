@@ -52,6 +52,7 @@ bench: $(READY) ## Speed, as ratios in one run.
 	@UV=$$(command -v uv || echo $(BIN)/uv); \
 	"$$UV" pip install -q --python $(BIN)/python -c constraints.txt --group bench
 	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/equipoise models pull smollm2-135m >/dev/null && $(BIN)/python benchmarks/local_model.py
 
 golden: $(READY) ## Read the golden ledger again and compare its page byte for byte.
 	@$(BIN)/pytest tests/test_golden_ledger.py tests/test_golden.py

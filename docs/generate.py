@@ -10,7 +10,7 @@ import click
 
 from equipoise.cli.app import app
 from equipoise.instruments.fingerprint.suite import FULL, SHIPPED, suite
-from equipoise.ledger.store import SCHEMA, VERSION
+from equipoise.ledger.opening import SCHEMA, VERSION
 from equipoise.stimuli import load
 
 DOCS = Path(__file__).parent

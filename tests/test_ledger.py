@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.ledger import Head, Ledger, verify
 from equipoise.ledger.chain import head_file, published
-from equipoise.ledger.store import VERSION, require_safe_sqlite
+from equipoise.ledger.opening import VERSION, require_safe_sqlite
 from equipoise.terms import Fault, Misuse, Reply, Request, Subject, canonical_json, user
 
 SUBJECT = Subject("s", "m", "f", "openai")

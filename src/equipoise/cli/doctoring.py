@@ -17,7 +17,7 @@ import apsw
 
 from equipoise.cli.screen import emit, emit_json, table
 from equipoise.ledger import Ledger
-from equipoise.ledger.store import require_safe_sqlite
+from equipoise.ledger.opening import require_safe_sqlite
 from equipoise.providers.weights import listed
 from equipoise.terms import Misuse
 

@@ -28,6 +28,7 @@ def show_ended(ended: Ended, path: Path, argv: Sequence[str], as_json: bool) -> 
     findings: Findings = ended.study.instrument.analyse(ended.administration.observations)
     if as_json:
         emit_json({"run": ended.run.name, "head": str(ended.head), "calls": ended.calls,
+                   "calls_per_second": ended.calls / ended.seconds if ended.calls else 0.0,
                    "stopped": str(ended.administration.stopped or ""), **as_values(findings)})
     else:
         emit(as_table(findings, ended.study.registration.primary))

@@ -17,13 +17,17 @@ import apsw
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
-from equipoise.ledger.journal import LOCK_WAIT_MS, Draft, Journal, head_of
+from equipoise.ledger.journal import Draft, Journal, head_of
+from equipoise.ledger.opening import (
+    check_version,
+    connect,
+    prepare,
+    require_safe_sqlite,
+    said_plainly,
+)
 from equipoise.terms import Fault, Misuse, Reply, Request, canonical_json
 
-APPLICATION, VERSION = 0x65717569, 1
-SAFE_SQLITE = (3, 51, 3)
 ROOM, CELL_BYTES = 256_000, 600
-SCHEMA = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class Ledger:
                 f"There is no ledger at {path}. Name one with --ledger, or make one with"
                 " `equipoise run`.", 2
             )
-        with _said_plainly(path):
+        with said_plainly(path):
             if not (path.exists() and path.stat().st_size) and chain.published(path):
                 raise Misuse(
                     f"The ledger {path} is gone or empty, but its published head"
@@ -85,11 +89,11 @@ class Ledger:
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-                db = _connect(path)
-                _prepare(db)
+                db = connect(path)
+                prepare(db)
                 journal = Journal(db, words.Codec({}))
-            reader = _connect(path)
-            _check_version(reader, path)
+            reader = connect(path)
+            check_version(reader, path)
             ledger = cls(path, reader, journal)
             ledger._check_head()
         return ledger
@@ -288,61 +292,3 @@ class Ledger:
                 yield
             finally:
                 lock.unlink(missing_ok=True)
-
-
-def require_safe_sqlite(version: str) -> None:
-    """Refuse an SQLite in which two connections can lose commits in WAL mode.
-
-    >>> require_safe_sqlite("3.54.1")
-    """
-    if tuple(int(part) for part in version.split(".")[:3]) < SAFE_SQLITE:
-        raise Misuse(
-            f"This Python's SQLite is {version}; before 3.51.3 two connections to one ledger can"
-            " lose commits. Install apsw 3.51.3 or newer.", 5
-        )
-
-
-@contextmanager
-def _said_plainly(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise Misuse(
-            f"{path} is not a whole ledger ({error}): it is damaged, cut short, or another kind"
-            " of file. Nothing was changed. Put back a copy, or name another with --ledger.", 5
-        ) from error
-    except apsw.FullError as error:
-        raise Misuse(f"The disk that holds {path} is full. Free some space first.", 6) from error
-    except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, OSError) as error:
-        raise Misuse(f"The ledger {path} cannot be opened ({error}).", 6) from error
-
-
-def _connect(path: Path) -> apsw.Connection:
-    db = apsw.Connection(str(path))
-    db.set_busy_timeout(LOCK_WAIT_MS)
-    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    for pragma in ("journal_mode = wal", "synchronous = full", "recursive_triggers = on",
-                   "foreign_keys = on", "cache_size = -4000", "wal_autocheckpoint = 4000"):
-        db.execute(f"pragma {pragma}")
-    return db
-
-
-def _prepare(db: apsw.Connection) -> None:
-    """Lay out an empty file as a ledger; leave any other file alone."""
-    with db:
-        if db.pragma("user_version") == 0 and not db.execute("select * from sqlite_schema").get:
-            db.execute(SCHEMA)
-            db.pragma("application_id", APPLICATION)
-            db.pragma("user_version", VERSION)
-
-
-def _check_version(db: apsw.Connection, path: Path) -> None:
-    application, version = db.pragma("application_id"), db.pragma("user_version")
-    if application != APPLICATION:
-        raise Misuse(f"{path} is a database, but not a ledger. Name another with --ledger.", 5)
-    if version > VERSION:
-        raise Misuse(
-            f"The ledger {path} is of version {version}; this equipoise reads up to {VERSION}."
-            " Install a newer equipoise. Nothing was changed.", 5
-        )

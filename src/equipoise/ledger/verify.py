@@ -13,7 +13,8 @@ from zstandard import ZstdError
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
-from equipoise.ledger.store import SCHEMA, Ledger
+from equipoise.ledger.opening import SCHEMA
+from equipoise.ledger.store import Ledger
 from equipoise.terms import Misuse
 
 FAULTS_SHOWN = 20
