@@ -19,6 +19,13 @@ PLANNED = registered("core")
 ANSWER = traits.answerer(suite_of(PLANNED), traits.holds({}))
 
 
+def begun(path: Path) -> bool:
+    """Whether the ledger was laid out: a kill may come before that, and leave an empty file."""
+    import apsw
+
+    return path.exists() and bool(apsw.Connection(str(path)).pragma("application_id"))
+
+
 def run(folder: str) -> None:
     """Administer the core suite; a killed process leaves its logs, whole lines only."""
     log = {name: os.open(Path(folder) / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)

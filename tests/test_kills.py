@@ -36,7 +36,7 @@ def test_fifty_kills_lose_nothing_and_send_nothing_twice(tmp_path, part):
         time.sleep(rng.uniform(0.02, 0.5))
         process.kill()
         process.join()
-        if not (tmp_path / "ledger.db").exists():
+        if not killed.begun(tmp_path / "ledger.db"):
             continue
         found = verify(tmp_path / "ledger.db")
         assert not found.faults

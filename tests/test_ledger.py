@@ -213,6 +213,14 @@ def test_a_damaged_ledger_is_refused_in_a_sentence(path, damage, code):
     assert path.read_bytes() == before
 
 
+def test_an_empty_ledger_is_said_to_be_empty_and_can_be_begun(tmp_path):
+    apsw.Connection(str(tmp_path / "l.db")).execute("pragma journal_mode = wal").fetchall()
+    with pytest.raises(Misuse, match="is empty"):
+        Ledger.open(tmp_path / "l.db", read_only=True)
+    Ledger.open(tmp_path / "l.db").close()
+    assert verify(tmp_path / "l.db").faults == ()
+
+
 def test_a_missing_ledger_is_not_made_by_reading(tmp_path):
     with pytest.raises(Misuse, match="There is no ledger"):
         Ledger.open(tmp_path / "none.db", read_only=True)

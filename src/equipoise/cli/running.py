@@ -136,9 +136,10 @@ async def _administered(
                 laid_out.instrument, laid_out.trials, desk, at_once=at_once,
                 halting=laid_out.halting, watch=progress.saw,
             )
+        seconds = progress.seconds
     progress.finish()
     calls = desk.outcomes["calls"]
-    return Ended(run, laid_out, found, calls, progress.on_record, progress.seconds,
+    return Ended(run, laid_out, found, calls, progress.on_record, seconds,
                  budget.spent_usd if terms.price else None, ledger.journal.head())
 
 

@@ -68,6 +68,8 @@ def prepare(db: apsw.Connection) -> None:
 def check_version(db: apsw.Connection, path: Path) -> None:
     """Raises Misuse unless this is a ledger, and of a version that can be read."""
     application, version = db.pragma("application_id"), db.pragma("user_version")
+    if not application and not version and not db.execute("select * from sqlite_schema").get:
+        raise Misuse(f"The ledger {path} is empty: nothing was ever written to it.", 2)
     if application != APPLICATION:
         raise Misuse(f"{path} is a database, but not a ledger. Name another with --ledger.", 5)
     if version > VERSION:
