@@ -175,12 +175,23 @@ def test_what_may_have_been_billed_is_not_sent_again(tmp_path):
 
 
 def test_a_garbled_reply_was_paid_for_and_is_kept(tmp_path):
-    garbled = counting(lambda r: Reply(b"\xff\x00<html>"))
-    studied(tmp_path / "l.db", garbled)
+    def garbling(request):
+        return Reply(b"\xff\x00<html>") if request.stamp[0] % 2 else "mercy"
+
+    garbled = counting(garbling)
+    _, first, _ = studied(tmp_path / "l.db", garbled, at_once=1)
+    assert first.stopped is None
     again = counting()
     _, found, _ = studied(tmp_path / "l.db", again)
     assert not again.sent
-    assert kinds(found) == {"error": CELLS}
+    assert kinds(found)["error"] == sum(stamp[0] % 2 for stamp in garbled.sent)
+
+
+def test_replies_of_the_wrong_kind_one_after_another_stop_the_run(tmp_path):
+    pages = counting(lambda r: Reply(b"<html>not an API</html>"))
+    _, found, _ = studied(tmp_path / "l.db", pages, at_once=1)
+    assert found.stopped.code == 75 and "Check the base URL" in str(found.stopped)
+    assert sum(pages.sent.values()) == 20
 
 
 def test_a_wait_asked_for_is_waited_and_shared(tmp_path):

@@ -170,7 +170,7 @@ def test_verify_finds_what_was_changed(equipoise, tmp_path):
     code, out, err = equipoise("verify")
     assert code == 10
     assert "entry 9" in out and "entries_no_update" in out
-    assert "2 things" in err
+    assert "in 2 places" in err
 
 
 def test_verify_holds_a_ledger_to_a_head_kept_elsewhere(equipoise):
@@ -184,7 +184,7 @@ def test_a_replay_check_gives_two_numbers(equipoise):
     equipoise(*HOLDS)
     code, out, err = equipoise("replay-check", run_name(equipoise), "--sample", "30")
     assert code == 0
-    assert "Readings equal  30 of 30" in out and "Texts equal     30 of 30" in out
+    assert "Readings that came back equal  30 of 30" in out and "equal     30 of 30" in out
     assert "-again-1" in err
     assert len(json.loads(equipoise("runs", "--json")[1])["runs"]) == 2
 

@@ -179,18 +179,24 @@ class Desk:
         for tries in range(1, self._patience.attempts + 1):
             await self._cooled()
             if self._stop.is_set():
+                if tries > 1:
+                    break
                 return Nonresponse("not asked", "the run was stopped")
             outcome = await self._guard(self._recorded(key, stage, before + tries))(request)
-            if outcome is STOPPED:
+            if outcome is STOPPED and tries == 1:
                 return Nonresponse("not asked", "the run was stopped")
             found = self._faulted(outcome, request)
             if isinstance(found, Completion):
                 self._failing = 0
                 return found
-            fault = found
+            if outcome is not STOPPED:
+                fault = found
             self.outcomes[fault.kind] += 1
             self._consider(fault)
+            if fault.kind == "over budget" and not fault.sent:
+                return Nonresponse("not asked", "the cap was reached")
             if not fault.transient or tries == self._patience.attempts:
+                self._give_up(fault)
                 break
             await self._pause(max(fault.retry_after or 0.0, self._patience.wait(tries)))
         return Nonresponse("error", f"{fault.kind}: {fault.detail}")
@@ -232,7 +238,6 @@ class Desk:
 
     def _consider(self, fault: Fault) -> None:
         """Cool down after a rate limit; stop the run for what more calls cannot mend."""
-        self._failing += 1
         if (fault.retry_after or 0.0) > LONGEST_WAIT:
             self.stop(Misuse(
                 f"The provider asks to be left alone for {fault.retry_after:,.0f} seconds"
@@ -249,10 +254,17 @@ class Desk:
                 " Check the subject's model and base URL.", 2))
         elif fault.kind == "over budget":
             self.stop(Misuse(f"{fault.detail} Give the same command again with a higher cap.", 7))
-        elif self._failing >= DOWN_AFTER and fault.transient:
-            self.stop(Misuse(
-                f"{self._failing} tries in a row failed, last with {fault.kind}: {fault.detail}."
-                " Nothing more was sent. Give the same command again later.", 75))
+
+    def _give_up(self, fault: Fault) -> None:
+        """Count the calls in a row that came to nothing; stop the run when they are too many."""
+        self._failing += 1
+        if self._failing < DOWN_AFTER or self._stop.is_set():
+            return
+        advice = ("Check the base URL." if fault.kind == "malformed"
+                  else "Give the same command again later.")
+        self.stop(Misuse(
+            f"{self._failing} calls in a row came to nothing, the last with {fault.kind}:"
+            f" {fault.detail}. Nothing more was sent. {advice}", 75))
 
     async def _cooled(self) -> None:
         while (left := self._cool_until - time.monotonic()) > 0 and not self._stop.is_set():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import os
@@ -9,7 +10,7 @@ import sys
 
 from equipoise.terms import Misuse
 
-INTERNAL, INTERRUPTED = 1, 130
+INTERNAL, STORAGE, INTERRUPTED = 1, 6, 130
 
 
 def main() -> None:
@@ -19,8 +20,9 @@ def main() -> None:
         command()
     except SystemExit as ended:
         code = ended.code
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(code if isinstance(code, int) else 0)
 
 
@@ -50,6 +52,8 @@ def command() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        _end(f"The result could not be written ({error.strerror or error}).", STORAGE)
     except Exception as error:
         if os.environ.get("EQUIPOISE_DEBUG"):
             raise

@@ -15,7 +15,7 @@ from equipoise.cli.planning import confirm
 from equipoise.cli.results import rate_values
 from equipoise.cli.running import Terms, finished, read_run, recorded_study
 from equipoise.cli.screen import emit, emit_json, printable, say, table
-from equipoise.cli.studies import register_fingerprint, study
+from equipoise.cli.studies import instrument_named, study
 from equipoise.cli.subjects import TRAITS, reached
 from equipoise.desk import Desk
 from equipoise.instruments.fingerprint.measures import Fingerprint
@@ -43,12 +43,12 @@ def verify_ledger(path: Path, known: str | None, as_json: bool) -> None:
              f" · {found.unsettled:,} intents without an outcome · {found.erased:,} erased\n"
              f"head {found.head}")
         if found.published is None:
-            emit("No published head was found: that the end was cut off could not be seen.")
+            emit("No published head was found, so a cut end would not show.")
         for fault in found.faults[:20]:
             emit(f"- {fault}")
     if found.faults:
-        raise Misuse(f"{len(found.faults):,} things in {path} do not hold. Put back a copy that"
-                     " verifies.", DIFFERENT)
+        raise Misuse(f"{path} does not hold in {len(found.faults):,} places. Check the head you"
+                     " gave, or put back a copy that verifies.", DIFFERENT)
     if not as_json:
         emit("Everything holds.")
 
@@ -73,7 +73,8 @@ def replay(
     ledger = Ledger.open(path)
     try:
         run, laid_out, before = _answered_run(ledger, name)
-        chosen = random.Random(seed).sample(before, min(sample, len(before)))
+        wanted = min(sample, len(before), max_calls or sample)
+        chosen = random.Random(seed).sample(before, wanted)
         registration, again = _replay_registration(ledger, name, laid_out.registration,
                                                    len(chosen))
         stimuli = recorded_stimuli(ledger, registration)
@@ -136,7 +137,8 @@ def _show_replay(name: str, again: str, readings: Rate, texts: Rate, as_json: bo
         emit_json({"run": name, "again": again, "readings_equal": rate_values(readings),
                    "texts_equal": rate_values(texts)})
     else:
-        emit(f"Readings equal  {share(readings)}\nTexts equal     {share(texts)}")
+        emit(f"Readings that came back equal  {share(readings)}\n"
+             f"Texts that came back equal     {share(texts)}")
     say(f"Asked again as the run {again}.")
     if readings.count < readings.n:
         raise Misuse(f"{readings.n - readings.count} of {readings.n} readings differ.", DIFFERENT)
@@ -153,8 +155,9 @@ class Expected:
 
 def selftest(instrument: str, suite_name: str, as_json: bool) -> None:
     """Run every planted subject through the whole pipeline and check what was found."""
+    register = instrument_named(instrument)
     subjects = [planted.subject(trait) for trait in TRAITS]
-    registration, stimuli = register_fingerprint(suite_name, subjects, ["free"])
+    registration, stimuli = register(suite_name, subjects, ["free"])
     found = finished(_planted(registration, stimuli))
     checks = [expected for f in found if f.reader == "stated_choice" for expected in expect(f)]
     if as_json:

@@ -32,7 +32,7 @@ class Progress:
         self._live = coloured(sys.stderr)
         self._every = LIVE_EVERY if self._live else LINES_EVERY
         self._begun = self._shown = now()
-        self.done = self.on_record = 0
+        self.done = self.on_record = self.skipped = 0
         self.losses: Counter[str] = Counter()
 
     def began_asking(self) -> None:
@@ -40,9 +40,12 @@ class Progress:
         self.on_record, self._begun = self.done, self._now()
 
     def saw(self, observation: Observation[Any]) -> None:
-        self.done += 1
         value = observation.value.readings[self._reader].value
-        if isinstance(value, Nonresponse):
+        if isinstance(value, Nonresponse) and value.kind == "not asked":
+            self.skipped += 1
+        else:
+            self.done += 1
+        if isinstance(value, Nonresponse) and value.kind != "not asked":
             self.losses[value.kind] += 1
         if not self._quiet and self._now() - self._shown >= self._every:
             self._show()
@@ -59,7 +62,10 @@ class Progress:
         if asked and seconds > 0:
             parts.append(f"{asked / seconds:,.1f} cells/s")
             if asked >= ETA_AFTER:
-                parts.append(f"{clock((self._planned - self.done) * seconds / asked)} left")
+                left = self._planned - self.done - self.skipped
+                parts.append(f"{clock(left * seconds / asked)} left")
+        if self.skipped:
+            parts.append(f"{self.skipped:,} not asked")
         lost = ", ".join(f"{n:,} {kind}" for kind, n in self.losses.most_common())
         parts.append(f"lost: {lost}" if lost else "nothing lost")
         if (cost := self._cost()) is not None:

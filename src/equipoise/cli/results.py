@@ -31,7 +31,7 @@ def show_ended(ended: Ended, path: Path, argv: Sequence[str], as_json: bool) -> 
                    "calls_per_second": ended.calls / ended.seconds if ended.calls else 0.0,
                    "stopped": str(ended.administration.stopped or ""), **as_values(findings)})
     else:
-        emit(as_table(findings, ended.study.registration.primary))
+        emit(as_table(findings, ended.study.registration))
     rate = f" · {ended.calls / ended.seconds:.1f} calls/s" if ended.calls else ""
     say(f"{ended.calls:,} calls in {clock(ended.seconds)}{rate} · {ended.on_record:,} cells were"
         f" on record already · run {ended.run.name}")
@@ -76,10 +76,10 @@ def read(path: Path, name: str, reader: str | None, as_json: bool) -> None:
     if as_json:
         emit_json({"run": run.name, **as_values(findings)})
         return
-    primary = laid_out.registration.primary
-    emit(as_table(findings, f"pair-commit by {reader}" if reader else primary))
+    registration = laid_out.registration
+    emit(as_table(findings, registration, reader))
     if reader:
-        emit(moved(findings, primary.rpartition(" ")[2], reader))
+        emit(moved(findings, registration.primary.rpartition(" ")[2], reader))
 
 
 def moved(findings: Findings, primary: str, reader: str) -> str:
@@ -99,10 +99,19 @@ def moved(findings: Findings, primary: str, reader: str) -> str:
     return "\n".join(lines)
 
 
-def as_table(findings: Findings, primary: str) -> str:
-    """The findings for a terminal: commitment, why the rest did not commit, framings."""
+def as_table(findings: Findings, registration: Registration, reader: str | None = None) -> str:
+    """The findings for a terminal: commitment, why the rest did not commit, framings.
+
+    Nothing is tabled where nothing came back, and no effects where cells were left unasked.
+    """
+    primary = f"pair-commit by {reader}" if reader else registration.primary
     reader = primary.rpartition(" ")[2]
     shown = [f for f in findings.fingerprints if f.reader == reader]
+    if all(f.cells.count == 0 and not f.lost.keys() - {"error", "not asked"} for f in shown):
+        lost = Counter[str]()
+        for f in shown:
+            lost.update(f.lost)
+        return f"No reply came back: {counted(dict(lost))}. There is no finding."
     several = len({f.draw for f in shown}) > 1
     head = ["", "named a word", "committed", "dissent", "position", "refused", "unclear",
             "other", "sharpness"]
@@ -115,7 +124,13 @@ def as_table(findings: Findings, primary: str) -> str:
         _sharp(f),
     ] for f in shown]
     parts = [f"Primary measure: {primary}. Intervals are Wilson 95%; a pair is the unit.",
-             table(head, rows), *(_detail(f) for f in shown)]
+             table(head, rows)]
+    if registration.until_dissent:
+        left = sum(f.lost.get("not asked", 0) for f in shown)
+        parts.append(f"Asked until dissent: {left:,} cells were left unasked, so the effects of"
+                     " position, framing and language are not measured.")
+    else:
+        parts += [_detail(f) for f in shown]
     differ = len(findings.differences)
     parts.append(f"Readers: stated_choice and first_word differ in {differ:,} of"
                  f" {findings.compared:,} cells.")
@@ -217,7 +232,7 @@ def report(path: Path, name: str, out: Path) -> None:
         ledger.close()
     html = page(run, laid_out.registration, laid_out.suite, found.observations, head)
     if str(out) == "-":
-        emit(html)
+        emit(html, end="")
         return
     from equipoise.report.writing import write_whole
 

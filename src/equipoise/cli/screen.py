@@ -18,9 +18,9 @@ def say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def emit(result: str) -> None:
+def emit(result: str, end: str = "\n") -> None:
     """A result on stdout."""
-    print(result.encode("utf-8", "backslashreplace").decode(), flush=True)
+    print(result.encode("utf-8", "backslashreplace").decode(), end=end, flush=True)
 
 
 def emit_json(result: dict[str, Any]) -> None:

@@ -23,6 +23,8 @@ from equipoise.registration import Registration, require_registered
 from equipoise.stimuli import Stimuli, load
 from equipoise.terms import Instrument, Misuse, Subject, Trial
 
+MOST_DRAWS = 1000
+
 
 @dataclass(frozen=True)
 class Study:
@@ -57,13 +59,14 @@ def register_fingerprint(
     until_dissent: bool = False,
 ) -> tuple[Registration, Stimuli]:
     """What a fingerprint run will ask, of whom and how often; checks all of it."""
+    if not 1 <= draws <= MOST_DRAWS:
+        raise Misuse(f"{draws:,} draws were asked for; a cell needs at least 1 and takes at most"
+                     f" {MOST_DRAWS:,}.")
     stimuli, within = stimuli_of(suite_name)
     laid_out = suite(stimuli, within)
     instrument = fingerprint(laid_out, answers, draws)
     cells = sum(len(instrument.design(subject)) for subject in subjects)
     _in_order([], order)
-    if draws < 1:
-        raise Misuse(f"{draws} draws were asked for; a cell needs at least 1.")
     return Registration(
         NAME, within, stimuli.stamp, tuple(s.as_json() for s in subjects),
         tuple(laid_out.pairs), factors(laid_out, answers), draws, cells, order,
@@ -101,5 +104,5 @@ REGISTER: Mapping[str, Callable[..., tuple[Registration, Stimuli]]] = {NAME: reg
 def instrument_named(name: str) -> Callable[..., tuple[Registration, Stimuli]]:
     """How to register that instrument's runs; raises Misuse for one there is not."""
     if name not in REGISTER:
-        raise Misuse(f"No instrument {name!r}: there are {', '.join(REGISTER)}.")
+        raise Misuse(f"No instrument {name!r}. There is: {', '.join(REGISTER)}.")
     return REGISTER[name]

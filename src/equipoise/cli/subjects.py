@@ -35,6 +35,13 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 ROUTES = tuple(DEFAULTS)
 TRAITS = ("holds", "follows-position", "changes-with-language", "refuses-topic", "flips-coins",
           "dissents-once")
+KNOWN: Mapping[str, type] = {
+    "temperature": float, "max_tokens": int, "max_completion_tokens": int, "seed": int,
+    "top_p": float, "top_k": int, "min_p": float, "frequency_penalty": float,
+    "presence_penalty": float, "repeat_penalty": float, "reasoning_effort": str, "stop": str,
+    "user": str, "service_tier": str, "family": str, "key_env": str, "context": int,
+    "slots": int, "prompt_cache": bool, "flash_attention": bool, "batch": int,
+}
 PROVIDER_DEFAULT = "provider-default"
 OURS = frozenset({"model", "messages", "stream", "logprobs", "top_logprobs", "grammar", "n",
                   "response_format"})
@@ -78,9 +85,29 @@ def _settings(route: str, query: str) -> dict[str, Any]:
     if ours := sorted(OURS & settings.keys()):
         raise Misuse(f"The setting {ours[0]!r} is set by the instrument; leave it out.")
     for name, value in settings.items():
+        _fits(name, value)
         if isinstance(value, float) and not math.isfinite(value):
             raise Misuse(f"The setting {name}={value} is not a number a request can carry.")
     return {name: value for name, value in settings.items() if value != PROVIDER_DEFAULT}
+
+
+def _fits(name: str, value: object) -> None:
+    """Raises Misuse for a setting there is not, or a value it cannot have."""
+    if name not in KNOWN:
+        near = get_close_matches(name, KNOWN, 1)
+        raise Misuse(f"No setting {name!r}." + (f" Did you mean {near[0]!r}?" if near else "")
+                     + f" There are: {', '.join(sorted(KNOWN))}.")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value == PROVIDER_DEFAULT or KNOWN[name] is str:
+        return
+    if KNOWN[name] is bool and not isinstance(value, bool):
+        raise Misuse(f"The setting {name} is {value!r}; wanted true or false.")
+    if KNOWN[name] is int and not (isinstance(value, int) and number and value > -1):
+        raise Misuse(f"The setting {name} is {value!r}; wanted a whole number.")
+    if name.startswith("max_") and value == 0:
+        raise Misuse(f"The setting {name} is 0: no reply could be given.")
+    if KNOWN[name] is float and not number:
+        raise Misuse(f"The setting {name} is {value!r}; wanted a number.")
 
 
 def _local(weights: Weights, base_url: str, settings: dict[str, Any]) -> Subject:
@@ -94,6 +121,9 @@ def _local(weights: Weights, base_url: str, settings: dict[str, Any]) -> Subject
 def _openai(name: str, settings: dict[str, Any]) -> Subject:
     model, _, base_url = name.partition("@")
     base_url = (base_url or OPENAI).rstrip("/")
+    if not model or "?" in base_url:
+        raise Misuse(f"No subject 'openai:{name}': wanted openai:MODEL@BASE_URL, then settings as"
+                     " ?max_tokens=32.")
     if "@" in base_url:
         raise Misuse("The base URL holds a name or password, which would be written down. Leave it"
                      " out, and set the environment variable EQUIPOISE_API_KEY.")

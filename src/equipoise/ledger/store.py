@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -134,6 +135,9 @@ class Ledger:
 
         Raises Misuse when `name` is on record with another registration.
         """
+        if not re.fullmatch(r"[\w][\w.-]{0,99}", name):
+            raise Misuse(f"The run's name {name!r} holds more than letters, digits, dots, dashes"
+                         " and underscores. Choose another.")
         if (known := self.run(name)) is not None:
             if known.registration != registration:
                 raise Misuse(
@@ -279,6 +283,8 @@ class Ledger:
     @contextmanager
     def administering(self, name: str) -> Iterator[None]:
         """Hold a run for this process; raises Misuse while another process holds it."""
+        if "/" in name or "\0" in name:
+            raise Misuse(f"The run's name {name!r} cannot be part of a file's name.")
         lock = self.path.with_name(f"{self.path.name}.{name}.lock")
         with lock.open("w") as held:
             try:

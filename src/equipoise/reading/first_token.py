@@ -9,6 +9,8 @@ from equipoise.reading.folding import DECORATION, bare
 from equipoise.reading.names import Names, names
 from equipoise.terms import Completion, Nonresponse, Reader, Reading
 
+LEAST_HELD = 0.1
+
 
 def first_token(options: Mapping[str, Sequence[str]]) -> Reader[str]:
     """A reader of the option that most of the first token's probability begins to name.
@@ -17,7 +19,7 @@ def first_token(options: Mapping[str, Sequence[str]]) -> Reader[str]:
     beginning of that option's names and of no other's, or begins with one of them as a
     whole word. One Latin letter begins no name: "A" may be an article and "I" the writer. The
     option with the most probability is read if it holds more than half of what all options
-    hold together.
+    hold together, and that is at least a tenth of all probability.
 
     >>> read = first_token({"A": ("A", "mercy"), "B": ("B", "punishment")})
     >>> read(Completion("", first_token=((" mer", -0.2), ("B", -1.9), ("The", -5.0)))).value
@@ -37,8 +39,9 @@ def first_token(options: Mapping[str, Sequence[str]]) -> Reader[str]:
                 held.setdefault(option, []).append(math.exp(logprob))
         sums = {option: math.fsum(parts) for option, parts in held.items()}
         total = math.fsum(sums.values())
-        if total <= 0:
-            return Reading(Nonresponse("unclear", "no option among the first tokens"), "no-token")
+        if total < LEAST_HELD:
+            said = f"the options hold {total:.3f} of the first token's probability"
+            return Reading(Nonresponse("unclear", said), "no-token")
         best = max(sums, key=lambda option: sums[option])
         if sums[best] * 2 <= total * (1 + 1e-12):
             return Reading(Nonresponse("unclear", "no option holds most"), "first-token-tie")

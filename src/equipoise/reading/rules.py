@@ -63,7 +63,7 @@ RULES: Mapping[str, str] = {
     "unread-contract": "The last contract line names no option that can be read.",
     "no-choice": "No rule reads a choice in the reply.",
     "no-word": "Neither option word is named.",
-    "no-token": "No alternative for the first token begins to name an option.",
+    "no-token": "The options hold less than a tenth of the first token's probability.",
     "first-token-tie": "No option holds more than half of the probability.",
     "out-of-range": "The number stated is not from 0 to 100; it is never clamped.",
     "maybe-proportion": "A number between 0 and 1 with a decimal point may be a proportion, and "

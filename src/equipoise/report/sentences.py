@@ -20,13 +20,19 @@ REMAINDER = {
 }
 UNTIL = {"not asked": "lost a cell before a second word was named"}
 MOST_IN_A_HEADLINE = 3
+ERROR_SHARE = 5
 
 
 def headline(g: Gathered) -> tuple[str, ...]:
     """The finding with its numbers, a sentence a subject; of many subjects the two extremes."""
-    if g.arms and all(arm.not_asked == arm.found.cells.n for arm in g.arms):
+    if g.arms and all(arm.found.cells.n == 0 for arm in g.arms):
         return (f"Nothing has been asked yet: {g.registration.cells:,} cells are registered"
                 " and none is on record.",)
+    errors = sum(arm.found.lost.get("error", 0) for arm in g.arms)
+    asked = sum(arm.found.cells.n for arm in g.arms)
+    if 100 * errors > ERROR_SHARE * asked:
+        return (f"No finding: {errors:,} of the {asked:,} cells asked ended in an error, and more"
+                f" than {ERROR_SHARE}% is too many.",)
     by_subject: defaultdict[str, list[Arm]] = defaultdict(list)
     for arm in g.arms:
         by_subject[arm.found.subject].append(arm)
@@ -99,7 +105,7 @@ def meanings(g: Gathered) -> dict[str, str]:
 def saved(g: Gathered) -> str:
     """What asking until dissent left out, and what can then not be measured."""
     skipped = sum(arm.not_asked for arm in g.arms)
-    every = sum(arm.found.cells.n for arm in g.arms)
+    every = sum(arm.found.cells.n + arm.not_asked for arm in g.arms)
     if g.registration.until_dissent:
         return (f"Each pair was asked until its first dissent or loss: that left {skipped:,} of"
                 f" {every:,} calls unasked. Which words are committed is the same as with every"

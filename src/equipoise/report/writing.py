@@ -17,8 +17,12 @@ def write_whole(path: Path, text: str) -> None:
     What UTF-8 cannot hold is written as an escape. Raises Misuse (exit 6) where nothing can
     be written; the file that was there is then untouched.
     """
+    content = text.encode("utf-8", errors="backslashreplace")
     try:
-        _replace(path, text.encode("utf-8", errors="backslashreplace"))
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)  # A device or a pipe has nothing to be replaced.
+        else:
+            _replace(path.resolve(), content)
     except OSError as fault:
         said = fault.strerror or str(fault)
         raise Misuse(

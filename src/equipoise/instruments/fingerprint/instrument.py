@@ -61,6 +61,9 @@ def fingerprint(
 
     Raises Misuse for an answer mode there is not.
     """
+    if not answers or len(set(answers)) < len(answers):
+        raise Misuse(f"The answer modes {', '.join(answers) or '(none)'} are not one or more, each"
+                     f" once, of {', '.join(ANSWERS)}.")
     if unknown := [answer for answer in answers if answer not in ANSWERS]:
         raise Misuse(f"No answer mode {unknown[0]!r}: there are {', '.join(ANSWERS)}.")
     return Instrument(

@@ -163,7 +163,7 @@ def _fingerprint(
     swaps = {item: _swaps(suite, item, grid) for item, grid in grids.items()}
     return Fingerprint(
         subject, answer, reader, draw, slots,
-        rate(picked, picked + lost.total()), dict(lost),
+        rate(picked, picked + lost.total() - lost["not asked"]), dict(lost),
         rate(causes.pop("committed", 0), len(slots)),
         {kind: causes[kind] for kind in CAUSES if causes[kind]},
         _mean([s.sharpness for s in sharp]) if whole else unsharp,
@@ -182,8 +182,9 @@ def _mean(numbers: Sequence[float | Undefined]) -> float:
 def cause(suite: Suite, item: str, grid: Grid, found: Slot) -> str:
     """Why a pair did not commit, or `committed`: one cause a pair.
 
-    Cells that named both words are a dissent; it is put down to position when in every framing
-    that picked both times the pick moved with the order, and always the same way. Where no
+    Cells that named both words are a dissent; it is put down to position when every cell was
+    asked and, in at least two framings and in all that picked both times, the pick moved with
+    the order, always the same way. Where no
     second word was named, the cause is the commonest loss, and `not asked` only where no cell
     was lost otherwise.
     """
@@ -193,8 +194,9 @@ def cause(suite: Suite, item: str, grid: Grid, found: Slot) -> str:
         ranked = sorted(found.lost.items(), key=lambda kind: (
             kind[0] == "not asked", -kind[1], CAUSES.index(kind[0])))
         return ranked[0][0] if ranked else "not asked"
-    swaps = set(_swaps(suite, item, grid).values())
-    return "position" if swaps in ({"first"}, {"last"}) else "dissent"
+    swaps = list(_swaps(suite, item, grid).values())
+    moved = len(swaps) >= 2 and set(swaps) in ({"first"}, {"last"})
+    return "position" if moved and not found.lost.get("not asked") else "dissent"
 
 
 def _swaps(suite: Suite, item: str, grid: Grid) -> dict[str, str]:
@@ -230,7 +232,8 @@ def _framings(
                 against[name] += (own > 0) != (others > 0)
     return {
         name: FramingEffect(
-            rate(picked[name], picked[name] + lost[name].total()), dict(lost[name]),
+            rate(picked[name], picked[name] + lost[name].total() - lost[name]["not asked"]),
+            dict(lost[name]),
             _position(found[name] for found in swaps.values() if name in found),
             rate(against[name], compared[name]),
         )

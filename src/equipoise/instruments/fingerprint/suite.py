@@ -98,8 +98,13 @@ def suite(stimuli: Stimuli, name: str) -> Suite:
             + (f" Did you mean {near[0]!r}?" if near else "")
             + f" There are: {', '.join([*listed, FULL])}; or name a folder that holds one."
         )
+    if FULL in listed:
+        raise Misuse(f"suites.toml: [{FULL}] names every pair within a category already; call yours"
+                     " otherwise.")
     everything = {pair.item: pair for pair in _within(lexicon)}
-    chosen = everything if name == FULL else _listed(name, listed[name].get("pairs"), everything)
+    said = listed.get(name)
+    pairs = said.get("pairs") if isinstance(said, dict) else None
+    chosen = everything if name == FULL else _listed(name, pairs, everything)
     if not chosen:
         raise Misuse(f"The suite {name!r} holds no pairs: a category needs at least two words.")
     return Suite(name, stimuli.stamp, chosen, _framings(stimuli))
@@ -113,9 +118,9 @@ def _lexicon(stimuli: Stimuli) -> list[Mapping[str, str]]:
     for row in rows:
         if empty := [column for column in wanted if not row[column]]:
             raise Misuse(f"lexicon.csv, line {row['line']}: nothing under {', '.join(empty)}.")
-        if any(c in row["en"] for c in "~/"):
-            raise Misuse(f"lexicon.csv, line {row['line']}: {row['en']!r} holds ~ or /, which"
-                         " stand between a pair's words.")
+        if any(c in row[language] for c in '~/"$\\' for language in LANGUAGES):
+            raise Misuse(f"lexicon.csv, line {row['line']}: a word holds one of ~ / \" $ \\, which"
+                         " mean something in prompts and in a pair's name.")
     _distinct(rows)
     return rows
 
@@ -201,16 +206,20 @@ def _framings(stimuli: Stimuli) -> dict[str, Framing]:
     return {name: _framing(name, said) for name, said in found.items()}
 
 
-def _framing(name: str, said: Mapping[str, str]) -> Framing:
+def _framing(name: str, said: object) -> Framing:
     wanted = frozenset(("language", "about", "prompt"))
+    if not isinstance(said, dict) or not all(isinstance(v, str) for v in said.values()):
+        raise Misuse(f"framings.toml: {name} is no table of texts; wanted [{name}] with"
+                     f" {', '.join(sorted(wanted))}.")
     if wanted != said.keys():
-        raise Misuse(f"framings.toml: [{name}] has {misfit(wanted, said.keys())}.")
+        raise Misuse(f"framings.toml: [{name}] does not fit: {misfit(wanted, said.keys())}.")
     if said["language"] not in LANGUAGES:
         raise Misuse(f"framings.toml: [{name}] is in {said['language']!r}; the lexicon has"
                      f" {', '.join(LANGUAGES)}.")
     if slots(said["prompt"]) != SLOTS:
         raise Misuse(
-            f"framings.toml: the prompt of [{name}] has {misfit(SLOTS, slots(said['prompt']))};"
+            f"framings.toml: the prompt of [{name}] does not fit:"
+            f" {misfit(SLOTS, slots(said['prompt']))};"
             " it needs $first and $second, and nothing else."
         )
     return Framing(name, said["language"], said["about"], said["prompt"].strip("\n"))
