@@ -88,7 +88,7 @@ def test_plan_gives_exact_calls_and_bounds_the_cost(equipoise):
 def test_a_plan_until_dissent_says_what_it_may_save(equipoise):
     said = json.loads(equipoise("plan", "fingerprint", "-s", "planted:holds", "--json",
                                 "--until-dissent")[1])
-    assert (said["calls"], said["calls_least"]) == (144, 24)
+    assert (said["calls"], said["calls_least"]) == (144, 12)
 
 
 @pytest.mark.parametrize("words, code, said", [
@@ -282,14 +282,14 @@ def test_a_cap_on_calls_holds_over_a_resume(equipoise, tmp_path):
 
 
 SLOW = """
-import asyncio, sys
+import asyncio, os, sys
 from equipoise.cli import main, subjects
 from equipoise.providers import planted
 real = planted.answering
 def slow(answer):
     quick = real(answer)
     async def provider(request):
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(float(os.environ.get("SLOW", "0.15")))
         return await quick(request)
     return provider
 planted.answering = slow
@@ -298,12 +298,12 @@ main()
 """
 
 
-def started(tmp_path):
+def started(tmp_path, seconds="0.15"):
     process = subprocess.Popen(
         [sys.executable, "-c", SLOW, *HOLDS, "--at-once", "4", "--ledger",
          str(tmp_path / "l.db")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"})
+        env=os.environ | {"PYTHONUNBUFFERED": "1", "SLOW": seconds})
     deadline = time.monotonic() + 60
     while not (tmp_path / "l.db-wal").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -326,18 +326,19 @@ def test_interrupted_once_a_run_keeps_what_is_in_flight(tmp_path, number, code):
 
 
 def test_interrupted_twice_a_run_ends_at_once_and_lists_the_unknown(tmp_path):
-    process = started(tmp_path)
+    process = started(tmp_path, seconds="20")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.02)
+    assert process.stderr.readline() == "\n"
+    assert process.stderr.readline().startswith("Stopping")
     process.send_signal(signal.SIGINT)
     begun = time.monotonic()
     process.communicate(timeout=60)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 10
     assert process.returncode == 130
     from equipoise.ledger import verify
 
     found = verify(tmp_path / "l.db")
-    assert found.unsettled <= 4 and not found.faults
+    assert found.unsettled == 4 and not found.faults
 
 
 def test_every_exit_code_a_misuse_carries_is_documented():

@@ -1,6 +1,7 @@
 """The ledger keeps what it acknowledged, changes nothing, and shows what was changed."""
 
 import asyncio
+import contextlib
 import random
 import shutil
 import threading
@@ -102,6 +103,8 @@ def test_equal_requests_are_stored_once(tmp_path):
     "insert or replace into subjects select * from subjects",
     "update stimuli set body = x''",
     "delete from stimuli",
+    "insert or replace into entries select (select max(seq) + 1 from entries), 'erased', run,"
+    " null, null, null, null, null, at, null, null, link from entries where seq = 3",
     "insert or replace into stimuli select * from stimuli",
 ])
 def test_no_statement_changes_what_is_written(path, attack):
@@ -129,6 +132,7 @@ MUTATIONS = {
     "salt": "update words set salt = zeroblob(16) where seq = {n}",
     "lost words": "delete from words where seq = {n}",
     "link": "update entries set link = zeroblob(32) where seq = {n}",
+    "none": "update entries set key = 'None', stage = 'None' where seq = {n} and kind = 'reply'",
     "time": "update entries set at = at - 1000000 where seq = {n}",
 }
 
@@ -244,6 +248,9 @@ def test_erased_words_are_gone_and_the_chain_still_verifies(tmp_path):
     for recorded in ledger.recorded(1).values():
         seq = ledger._db.execute("select seq from entries where intent = ?", (recorded.seq,)).get
         ledger.erase(seq, "asked to")
+    assert {r.kind for r in ledger.recorded(1).values()} == {"erased"}
+    with pytest.raises(Misuse, match="holds no words"):
+        ledger.erase(3, "again")
     ledger.close()
     found = verify(path)
     assert (found.erased, found.faults) == (3, ())
@@ -304,10 +311,63 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path):
     with pytest.raises(Misuse, match="The disk is full") as error:
         asyncio.run(fill())
     assert error.value.code == 6
-    ledger.close()
+    with contextlib.suppress(Misuse):
+        ledger.close()
     found = verify(path)
     assert not found.faults
     assert found.unsettled <= 1
+
+
+def test_what_came_back_on_a_full_disk_is_written_once_there_is_room(tmp_path):
+    path = filled(tmp_path / "l.db", 4)
+    ledger = Ledger.open(path)
+    db = ledger.journal._db
+    db.execute(f"pragma max_page_count = {db.pragma('page_count') + 8}")
+
+    async def calls():
+        intents = [await ledger.intend(1, f"s/f{n}/1", "choice", 1, request(f"f{n}"))
+                   for n in range(6)]
+        written = [ledger.settle(1, intent, Reply(random.Random(intent).randbytes(9000)), 0.1)
+                   for intent in intents]
+        await asyncio.wait(written)
+        return sum(w.exception() is not None for w in written)
+
+    assert asyncio.run(calls()) == 6
+    db.execute("pragma max_page_count = 1000000")
+    ledger.close()
+    found = verify(path)
+    assert (found.unsettled, found.faults) == (0, ())
+
+
+def test_a_database_of_another_kind_is_left_as_it_is(tmp_path):
+    other = apsw.Connection(str(tmp_path / "mine.db"))
+    other.execute("create table t (x); insert into t values (1)")
+    other.close()
+    before = (tmp_path / "mine.db").read_bytes()
+    for read_only in (True, False):
+        with pytest.raises(Misuse, match="not a ledger"):
+            Ledger.open(tmp_path / "mine.db", read_only=read_only)
+    assert (tmp_path / "mine.db").read_bytes() == before
+
+
+def test_many_may_open_a_new_ledger_at_once(tmp_path):
+    failed = []
+
+    def begin():
+        try:
+            Ledger.open(tmp_path / "l.db").close()
+        except BaseException as error:
+            failed.append(error)
+
+    for _ in range(5):
+        threads = [threading.Thread(target=begin) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for file in tmp_path.iterdir():
+            file.unlink()
+    assert failed == []
 
 
 def test_what_came_of_a_call_is_kept_when_nothing_came(tmp_path):

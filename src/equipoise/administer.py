@@ -54,10 +54,12 @@ async def administer(
     reached are observed as not asked.
     """
     seen = Seen(trials, halting, watch)
+    reached: set[int] = set()
 
     async def take(place: int) -> None:
         trial = trials[place]
         desk.to_ask -= 1
+        reached.add(place)
         if desk.stopped or (halting and not halting.needs(trial)):
             return seen.observe(place, await instrument.conduct(trial, not_asked))
         try:
@@ -76,7 +78,8 @@ async def administer(
     seen.acknowledge(desk)
     for place in missing:
         if seen.values[place] is UNSEEN:
-            seen.observe(place, await instrument.conduct(trials[place], left_unknown))
+            left = left_unknown if place in reached else not_asked
+            seen.observe(place, await instrument.conduct(trials[place], left))
     found = [Observation(t, value) for t, value in zip(trials, seen.values, strict=True)]
     return Administration(found, desk.stopped)
 
@@ -157,7 +160,11 @@ async def _asked(
             # A thousand calls begun at once come back at once, and again each round.
             await asyncio.sleep(RAMP_SECONDS * number / count)
         for place in queue:
-            await take(place)
+            try:
+                await take(place)
+            except Exception as error:
+                desk.stop(Misuse(f"A fault stopped the run: {error}", 1))
+                raise
 
     workers = [asyncio.create_task(work(number)) for number in range(count)]
     stopped = asyncio.create_task(desk.until_stopped())

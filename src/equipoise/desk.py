@@ -150,9 +150,11 @@ class Desk:
         if past.kind in ("intent", "unknown"):
             if self.asks and self._retry_unknown:
                 return None
-            return UNKNOWN
+            return UNKNOWN if past.kind == "intent" else self._ledger.fault(past)
+        if past.kind == "erased":
+            return Nonresponse("error", "erased: the words were taken out of the ledger")
         if past.kind == "fault":
-            return None if self.asks else Nonresponse("error", "the provider was not reached")
+            return None if self.asks else self._ledger.fault(past)
         found = spoken.decode(self._ledger.reply(past, headers=False))
         if isinstance(found, Completion):
             return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from equipoise.administer import administer, read_again
+from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.planning import confirm
 from equipoise.cli.results import rate_values
 from equipoise.cli.running import Terms, finished, read_run, recorded_study
@@ -18,6 +18,7 @@ from equipoise.cli.screen import emit, emit_json, printable, say, table
 from equipoise.cli.studies import instrument_named, study
 from equipoise.cli.subjects import TRAITS, reached
 from equipoise.desk import Desk
+from equipoise.elicit import NO_REPLY
 from equipoise.instruments.fingerprint.measures import Fingerprint
 from equipoise.ledger import Head, Ledger, verify
 from equipoise.providers import planted
@@ -27,7 +28,7 @@ from equipoise.report.words import share
 from equipoise.stats.wilson import Rate, rate
 from equipoise.terms import Completion, Misuse, Nonresponse, Observation, Subject
 
-DIFFERENT, INTEGRITY = 10, 5
+DIFFERENT = 10
 
 
 def verify_ledger(path: Path, known: str | None, as_json: bool) -> None:
@@ -85,8 +86,14 @@ def replay(
     finally:
         ledger.close()
     reader = registration.primary.rpartition(" ")[2]
-    readings = _equal(chosen, after, lambda o: o.value.readings[reader].value)
-    texts = _equal(chosen, after, lambda o: o.value.text)
+    both = [(b, a) for b, a in zip(chosen, after.observations, strict=True) if not _lost(a)]
+    readings = rate(sum(b.value.readings[reader].value == a.value.readings[reader].value
+                        for b, a in both), len(both))
+    texts = rate(sum(b.value.text == a.value.text for b, a in both), len(both))
+    if len(both) < len(chosen):
+        say(f"{len(chosen) - len(both)} of {len(chosen)} calls came to nothing and are left out.")
+    if after.stopped:
+        raise after.stopped
     _show_replay(name, again, readings, texts, as_json)
 
 
@@ -97,7 +104,7 @@ def _answered_run(ledger: Ledger, name: str) -> tuple[Any, Any, list[Observation
     assert run is not None
     laid_out = recorded_study(ledger, run)
     found = read_again(laid_out.instrument, laid_out.trials, Desk(ledger, run))
-    answered = [o for o in found.observations if o.value.text]
+    answered = [o for o in found.observations if not _lost(o)]
     if not answered:
         raise Misuse(f"The run {name!r} has no replies to ask again.")
     return run, laid_out, answered
@@ -118,18 +125,16 @@ def _replay_registration(
 
 async def _asked_again(
     ledger: Ledger, run: Any, laid_out: Any, chosen: list[Observation[Any]], stimuli: Any
-) -> list[Observation[Any]]:
+) -> Administration[Any]:
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
     async with reached(subjects, laid_out.suite) as provider:
-        found = await administer(laid_out.instrument, [o.trial for o in chosen],
-                                 Desk(ledger, run, provider), at_once=1)
-    return found.observations
+        return await administer(laid_out.instrument, [o.trial for o in chosen],
+                                Desk(ledger, run, provider), at_once=1)
 
 
-def _equal(before: list[Any], after: list[Any], part: Any) -> Rate:
-    same = sum(part(b) == part(a) for b, a in zip(before, after, strict=True))
-    return rate(same, len(before))
+def _lost(observation: Observation[Any]) -> bool:
+    return any(reading.rule == NO_REPLY for reading in observation.value.readings.values())
 
 
 def _show_replay(name: str, again: str, readings: Rate, texts: Rate, as_json: bool) -> None:

@@ -15,10 +15,10 @@ from equipoise.providers import dialect
 from equipoise.providers.limits import Price
 from equipoise.registration import Registration
 from equipoise.stimuli import Stimuli
-from equipoise.terms import AnswerMode, Misuse, Request, Subject, user
+from equipoise.terms import AnswerMode, Misuse, user
 
 Planned = tuple[Registration, Stimuli]
-ASKS_FROM_CALLS, ASKS_FROM_USD = 100, 1.0
+ASKS_FROM_CALLS = 100
 LOCAL_CELLS_PER_SECOND = {"free": 5.0, "constrained": 6.5, "first-token": 10.0}
 USUAL_PROMPT, USUAL_REPLY = 60, 12
 
@@ -68,7 +68,8 @@ def confirm(planned: Planned, terms: Terms, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise Misuse(f"{registration.cells:,} calls to {', '.join(paid)}: off a terminal this"
                      " needs --yes.")
-    print(f"{registration.cells:,} calls to {', '.join(paid)}. Go on? [y/N] ", end="",
+    hosts = ", ".join(sorted({s["base_url"] for s in registration.subjects}))
+    print(f"{registration.cells:,} calls to {', '.join(paid)} at {hosts}. Go on? [y/N] ", end="",
           file=sys.stderr, flush=True)
     if input().strip().casefold() not in ("y", "yes"):
         raise Misuse("Nothing was sent.")
@@ -118,7 +119,7 @@ def described(
         "pairs": len(registration.items),
         "cells_a_pair": 2 * len(registration.factors["framing"]),
         "calls": registration.cells,
-        "calls_least": (2 * len(registration.items) * answers if registration.until_dissent
+        "calls_least": (len(registration.items) * answers if registration.until_dissent
                         else registration.cells),
         "cost_usd": 0 if "openai" not in dialects else _costs(registration, stimuli, price),
         "seconds": sum(each / LOCAL_CELLS_PER_SECOND[m] for m in modes) if local else None,
@@ -130,25 +131,26 @@ def _costs(
 ) -> dict[str, float] | None:
     if price is None:
         return None
-    request = _longest(registration, stimuli)
-    worst = price.worst(request.body) * registration.cells
+    longest = _longest(registration, stimuli)
+    each = registration.cells / len(longest)
+    worst = sum(price.worst(body) * each for body in longest)
     usual = (USUAL_PROMPT * price.prompt + USUAL_REPLY * price.completion) / 1e6
     least = (USUAL_PROMPT / 2 * price.prompt + 1 * price.completion) / 1e6
     cells = registration.cells
     return {"low": least * cells, "expected": min(usual * cells, worst), "worst": worst}
 
 
-def _longest(registration: Registration, stimuli: Stimuli) -> Request:
-    """The largest request of the run, encoded as it will be sent."""
+def _longest(registration: Registration, stimuli: Stimuli) -> list[bytes]:
+    """The longest request of each answer mode, as the bytes that will be sent."""
     laid_out = study(registration, stimuli)
-    shown = laid_out.suite
-    found: list[Request] = []
+    found: dict[str, bytes] = {}
     for trial in laid_out.trials:
         answer, framing, order = trial.condition.values()
-        text = shown.prompt(trial.item, framing, order)
-        if not found or len(text.encode()) > len(found[0].messages[0].text.encode()):
-            mode: AnswerMode = answer  # type: ignore[assignment]
-            subject_: Subject = trial.subject
-            found = [dialect(subject_.dialect).encode(
-                subject_, (user(text),), mode, shown.shown(trial.item, framing, order))]
-    return found[0]
+        mode: AnswerMode = answer  # type: ignore[assignment]
+        words = laid_out.suite.shown(trial.item, framing, order)
+        text = laid_out.suite.worded(framing, words)
+        encode = dialect(trial.subject.dialect).encode
+        body = encode(trial.subject, (user(text),), mode, words).body
+        if len(body) > len(found.get(answer, b"")):
+            found[answer] = body
+    return list(found.values())

@@ -51,15 +51,17 @@ def _fell_short(ended: Ended) -> None:
         if isinstance(reading.value, Nonresponse) and reading.value.kind == "error"
     ]
     unknown = sum(detail.startswith("unknown") for detail in errors)
-    if unknown and unknown == len(errors):
-        raise Misuse(f"{unknown} calls are unknown: sent, with no reply on record. They may have"
-                     " been billed. Ask them again with --retry-unknown.", UNKNOWN_REMAIN)
-    if 100 * len(errors) > ERROR_SHARE * len(ended.administration.observations):
+    if 100 * len(errors) > ERROR_SHARE * len(ended.administration.observations) and (
+        unknown < len(errors)
+    ):
         commonest = Counter(detail.partition(" (")[0][:120] for detail in errors).most_common(1)
         raise Misuse(f"{len(errors):,} of {len(ended.administration.observations):,} cells ended in"
                      f" an error, most often: {commonest[0][0]}. More than {ERROR_SHARE}% is too"
-                     " many for a finding; give the same command again to try them again.",
-                     TOO_MANY_LOST)
+                     " many for a finding. What never came back is asked again by the same"
+                     " command.", TOO_MANY_LOST)
+    if unknown:
+        raise Misuse(f"{unknown} calls are unknown: sent, with no reply on record. They may have"
+                     " been billed. Ask them again with --retry-unknown.", UNKNOWN_REMAIN)
 
 
 def read(path: Path, name: str, reader: str | None, as_json: bool) -> None:

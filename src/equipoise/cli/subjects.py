@@ -164,6 +164,10 @@ async def _provider(subject: Subject, suite: Suite, stack: AsyncExitStack) -> Pr
         settings = {k: v for k, v in subject.engine.items() if k in Engine.__dataclass_fields__}
         own = subject.base_url.removeprefix("file://")
         weights = locate(subject.model if own == LOCAL else unquote(own))
+        if weights.sha256 != subject.engine["weights"]:
+            raise Misuse(f"The weights of {subject.name} have the SHA-256 {weights.sha256[:12]}…;"
+                         f" this run is registered with {subject.engine['weights'][:12]}…. Put"
+                         " those back, or start a new run.")
         base_url = stack.enter_context(serve(weights, Engine(**settings)))
     else:
         key = key_for(base_url, str(subject.engine.get("key_env", "")))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from pathlib import Path
 
 ROOT = bytes(32)
@@ -49,11 +50,17 @@ def link(previous: bytes, seq: int, entry: Entry, committed: bytes) -> bytes:
     The column `request` is a row number, so it is left out: the commitment covers the
     request's stamp.
     """
+    key, stage = _said(entry.key), _said(entry.stage)
     columns = (
-        f"{seq}\x1f{entry.kind}\x1f{entry.run}\x1f{entry.key}\x1f{entry.stage}\x1f{entry.attempt}"
-        f"\x1f{entry.intent}\x1f{entry.at}\x1f{entry.micros}\x1f{entry.status}\x1f"
+        f"{seq} {entry.kind} {entry.run} {key} {stage} {entry.attempt} {entry.intent}"
+        f" {entry.at} {entry.micros} {entry.status}\n"
     )
     return hashlib.sha256(previous + columns.encode() + committed).digest()
+
+
+def _said(text: str | None) -> str:
+    """A text as JSON, so that none reads as absent and none reads as two."""
+    return "null" if text is None else encode_basestring(text)
 
 
 def head_file(ledger: Path) -> Path:

@@ -38,6 +38,7 @@ class Journal:
         self._thread = ThreadPoolExecutor(1, "ledger")
         self._waiting: list[tuple[Draft, asyncio.Future[int]]] = []
         self._batch: list[tuple[Draft, asyncio.Future[int]]] = []
+        self._unwritten: list[Draft] = []
         self._busy = False
         self._subjects: dict[str, int] = {}
         self._samples: dict[str, list[bytes]] = {"request": [], "reply": []}
@@ -126,6 +127,8 @@ class Journal:
         if error is not None:
             self._undo()
             error = _plainly(error)
+            # What came back is kept, to be written once more on closing.
+            self._unwritten += [draft for draft, _ in self._batch if draft.entry.intent]
         batch, self._batch = self._batch, []
         for place, (_, future) in enumerate(batch):
             if future.done():
@@ -152,30 +155,42 @@ class Journal:
             " where not exists (select 1 from stimuli where stamp = ?1)", (stamp, body),
         )
 
-    def drop_words(self, seq: int) -> None:
-        """Remove the words of an erased entry from the file and its write-ahead log."""
-
+    def erase(self, tombstone: Draft) -> None:
+        """Write a tombstone and take the words out, in one transaction, off the disk too."""
         self._db.pragma("secure_delete", True)
-        self._in_turn("delete from words where seq = ?", (seq,))
-        self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        with _said_plainly():
+            self._begin_in_turn()
+            try:
+                self._write([tombstone])
+                self._db.execute("delete from words where seq = ?", (tombstone.entry.intent,))
+                self._db.execute("commit")
+            except BaseException:
+                self._undo()
+                raise
+            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
-    def close(self) -> None:
-        """Write what was handed in and not yet written, but for intents: nothing was sent for them.
+    def close(self) -> Head:
+        """Write what came back and is not yet written, and let go of the file; returns the head.
 
-        This is what is left when a run is ended at once.
+        Intents that were handed in are left out: nothing was sent for them.
         """
         self._thread.shutdown(wait=True)
-        if not self._db.getautocommit():
-            self._db.execute("commit")
-        handed_in = [draft.entry.intent for draft, _ in (*self._batch, *self._waiting)]
-        settled = {intent for intent in handed_in if intent and self._db.execute(
+        try:
+            with _said_plainly():
+                if not self._db.getautocommit():
+                    self._db.execute("commit")
+            handed_in = [*self._unwritten, *(draft for draft, _ in (*self._batch, *self._waiting))]
+            left = [d for d in handed_in if d.entry.intent and not self._settled(d.entry.intent)]
+            if left:
+                self.append(left)
+            return head_of(self._db)
+        finally:
+            self._db.close()
+
+    def _settled(self, intent: int) -> bool:
+        return self._db.execute(
             "select 1 from entries where intent = ? and kind in ('reply','fault','unknown')",
-            (intent,)).get}
-        left = [draft for draft, _ in (*self._batch, *self._waiting)
-                if draft.entry.intent and draft.entry.intent not in settled]
-        if left:
-            self.append(left)
-        self._db.close()
+            (intent,)).get is not None
 
     def _write(self, drafts: Sequence[Draft]) -> list[int]:
         last = self._db.execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,12 @@ from equipoise.terms import Misuse
 
 APPLICATION, VERSION = 0x65717569, 1
 SAFE_SQLITE = (3, 51, 3)
+
+
+class ShortOfHead(Misuse):
+    """The ledger does not reach the head that was published beside it."""
+
+
 SCHEMA = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
 
 
@@ -40,6 +47,9 @@ def said_plainly(path: Path) -> Iterator[None]:
         ) from error
     except apsw.FullError as error:
         raise Misuse(f"The disk that holds {path} is full. Free some space first.", 6) from error
+    except apsw.BusyError as error:
+        raise Misuse(f"Another process holds the ledger {path}. Wait until it is done, then give"
+                     " the same command again.", 6) from error
     except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, OSError) as error:
         raise Misuse(f"The ledger {path} cannot be opened ({error}).", 6) from error
 
@@ -50,19 +60,44 @@ def connect(path: Path) -> apsw.Connection:
     db.set_busy_timeout(LOCK_WAIT_MS)
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    for pragma in ("journal_mode = wal", "synchronous = full", "recursive_triggers = on",
+    _in_wal(db)
+    for pragma in ("synchronous = full", "recursive_triggers = on",
                    "foreign_keys = on", "cache_size = -4000", "wal_autocheckpoint = 4000"):
         db.execute(f"pragma {pragma}")
     return db
 
 
+def _in_wal(db: apsw.Connection) -> None:
+    """Switch an empty file or a ledger to its log; the switch does not wait for its turn itself.
+
+    Any other kind of database is left as it is, and refused later.
+    """
+    ours = db.pragma("application_id") == APPLICATION
+    if not ours and db.execute("select * from sqlite_schema").get is not None:
+        return
+    until = time.monotonic() + LOCK_WAIT_MS / 1000
+    while True:
+        try:
+            db.execute("pragma journal_mode = wal")
+            return
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
 def prepare(db: apsw.Connection) -> None:
     """Lay out an empty file as a ledger; leave any other file alone."""
-    with db:
+    db.execute("begin immediate")
+    try:
         if db.pragma("user_version") == 0 and not db.execute("select * from sqlite_schema").get:
             db.execute(SCHEMA)
             db.pragma("application_id", APPLICATION)
             db.pragma("user_version", VERSION)
+        db.execute("commit")
+    except BaseException:
+        db.execute("rollback")
+        raise
 
 
 def check_version(db: apsw.Connection, path: Path) -> None:

@@ -10,7 +10,7 @@ create table dictionaries (
 create table stimuli (
     stamp text primary key,
     body blob not null
-) strict;
+) strict, without rowid;
 
 create table subjects (
     id integer primary key,
@@ -81,6 +81,11 @@ create trigger entries_one_outcome before insert on entries
     when new.kind in ('reply','fault','unknown') and (new.intent is null or exists (
         select 1 from entries where kind in ('reply','fault','unknown') and intent = new.intent))
     begin select raise(abort, 'the ledger is append-only: this intent is settled'); end;
+
+create trigger entries_one_erasure before insert on entries
+    when new.kind = 'erased' and (new.intent is null or exists (
+        select 1 from entries where kind = 'erased' and intent = new.intent))
+    begin select raise(abort, 'the ledger is append-only: this entry is erased'); end;
 
 create trigger words_no_update before update on words
     begin select raise(abort, 'the ledger is append-only'); end;

@@ -20,13 +20,14 @@ from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
 from equipoise.ledger.journal import Draft, Journal, head_of
 from equipoise.ledger.opening import (
+    ShortOfHead,
     check_version,
     connect,
     prepare,
     require_safe_sqlite,
     said_plainly,
 )
-from equipoise.terms import Fault, Misuse, Reply, Request, canonical_json
+from equipoise.terms import Fault, Misuse, Nonresponse, Reply, Request, canonical_json
 
 ROOM, CELL_BYTES = 256_000, 600
 
@@ -105,7 +106,7 @@ class Ledger:
             return
         row = self._db.execute("select link from entries where seq = ?", (known.rows,)).get
         if known.rows < 0 or (known.rows and (row is None or row.hex() != known.link)):
-            raise Misuse(
+            raise ShortOfHead(
                 f"The ledger {self.path} holds {self.head().rows} entries, and they do not reach"
                 f" its published head {known}: it was cut short, replaced or changed."
                 " Put back the copy that matches the head, or move"
@@ -120,12 +121,13 @@ class Ledger:
 
     def close(self) -> None:
         """Publish the head if anything may have been written, and let go of the file."""
-        if self._journal is not None:
-            head = self._journal.head()
-            self._journal.close()
-            if head.rows:
-                chain.publish(head, self.path)
-        self._db.close()
+        try:
+            if self._journal is not None:
+                head = self._journal.close()
+                if head.rows:
+                    chain.publish(head, self.path)
+        finally:
+            self._db.close()
 
     def head(self) -> Head:
         return head_of(self._db)
@@ -173,7 +175,9 @@ class Ledger:
     def recorded(self, run: int) -> dict[tuple[str, str], Recorded]:
         """What is on record for a run, by (trial, stage): its newest attempt's newest word."""
         rows = self._db.execute(
-            "select i.key, i.stage, i.seq, i.attempt, i.request, coalesce(o.kind, 'intent'),"
+            "select i.key, i.stage, i.seq, i.attempt, i.request,"
+            " case when o.seq is not null and w.seq is null then 'erased'"
+            " else coalesce(o.kind, 'intent') end,"
             " coalesce(o.status, 0), coalesce(o.micros, 0), coalesce(w.dictionary, 0),"
             " coalesce(w.body, x'')"
             " from entries i not indexed left join entries o indexed by one_outcome"
@@ -213,6 +217,11 @@ class Ledger:
         if not headers:
             return Reply(packed[packed.index(b"\n") + 1 :], recorded.status)
         return words.unpack_reply(packed, recorded.status, recorded.micros)
+
+    def fault(self, recorded: Recorded) -> Nonresponse:
+        """Why there is no reply, as it was written down."""
+        said = json.loads(self.restore(recorded.body, recorded.dictionary))
+        return Nonresponse("error", f"{said['kind']}: {said['detail']}")
 
     def restore(self, body: bytes, dictionary: int) -> bytes:
         if not self._codec.knows(dictionary):
@@ -260,8 +269,7 @@ class Ledger:
         run, salt, number, body = row
         left = chain.commitment(salt, self.restore(body, number)).hex()
         said = canonical_json({"commitment": left, "reason": reason})
-        self.journal.append([Draft(Entry("erased", run, intent=seq), said)])
-        self.journal.drop_words(seq)
+        self.journal.erase(Draft(Entry("erased", run, intent=seq), said))
 
     def require_room(self, cells: int) -> None:
         """Stop before sending what could not be written down.
@@ -294,7 +302,4 @@ class Ledger:
                     f"Another process is administering the run {name!r} in {self.path}."
                     " Wait until it is done, or give this run another name with --run.", 6
                 ) from error
-            try:
-                yield
-            finally:
-                lock.unlink(missing_ok=True)
+            yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,8 @@ from zstandard import ZstdError
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
-from equipoise.ledger.opening import SCHEMA
+from equipoise.ledger.opening import SCHEMA, ShortOfHead
 from equipoise.ledger.store import Ledger
-from equipoise.terms import Misuse
 
 FAULTS_SHOWN = 20
 
@@ -43,31 +43,51 @@ def verify(path: Path, known: Head | None = None) -> Verification:
     faults: list[str] = []
     published = known or chain.published(path)
     try:
-        with_head = Ledger.open(path, read_only=True)
-    except Misuse as error:
-        if "published head" not in str(error):
-            raise
+        Ledger.open(path, read_only=True).close()
+    except ShortOfHead as error:
         faults.append(str(error))
-        with_head = None
-    if with_head is not None:
-        with_head.close()
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    walked = Walked(Head(0, chain.ROOT.hex()), "", ())
+    requests = unsettled = erased = 0
     try:
-        faults += _schema_faults(db)
-        faults += _request_faults(db)
-        head, at_published, entry_faults = _walk(db, published.rows if published else 0)
-        faults += entry_faults
-        if published and at_published != published.link:
+        for check in (_schema_faults, _request_faults):
+            faults += _as_far_as_readable(check(db))
+        with _readable(faults):
+            walked = _walk(db, published.rows if published else 0)
+            faults += walked.faults
+            requests, unsettled, erased = (db.execute(question).get for question in COUNTS)
+        if published and walked.at_mark != published.link:
             faults.append(f"the chain does not pass through the known head {published}")
-        count = db.execute("select count(*) from requests").get
-        unsettled = db.execute(
-            "select count(*) from entries i where kind = 'intent' and not exists (select 1 from"
-            " entries o where o.intent = i.seq and o.kind in ('reply','fault','unknown'))"
-        ).get
-        erased = db.execute("select count(*) from entries where kind = 'erased'").get
     finally:
         db.close()
-    return Verification(head.rows, count, unsettled, erased, head, published, tuple(faults))
+    rows = walked.head.rows
+    return Verification(
+        rows, requests, unsettled, erased, walked.head, published, tuple(faults)
+    )
+
+
+COUNTS = (
+    "select count(*) from requests",
+    "select count(*) from entries i where kind = 'intent' and not exists (select 1 from entries o"
+    " where o.intent = i.seq and o.kind in ('reply','fault','unknown'))",
+    "select count(*) from entries where kind = 'erased'",
+)
+
+
+@contextmanager
+def _readable(faults: list[str]) -> Iterator[None]:
+    """What cannot be read at all is one more thing that does not hold."""
+    try:
+        yield
+    except (apsw.Error, ZstdError, ValueError, KeyError, TypeError) as error:
+        faults.append(f"the file is damaged and could not be read on: {error}")
+
+
+def _as_far_as_readable(found: Iterator[str]) -> list[str]:
+    faults: list[str] = []
+    with _readable(faults):
+        faults.extend(found)
+    return faults
 
 
 def _schema_faults(db: apsw.Connection) -> Iterator[str]:
@@ -110,8 +130,17 @@ def _restored(codec: words.Codec, body: bytes, dictionary: int) -> bytes | None:
         return None
 
 
-def _walk(db: apsw.Connection, mark: int) -> tuple[Head, str, list[str]]:
-    """The derived head, the derived link at row `mark`, and every entry that does not hold."""
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The derived head, the derived link at the mark, and every entry that does not hold."""
+
+    head: Head
+    at_mark: str
+    faults: tuple[str, ...]
+
+
+def _walk(db: apsw.Connection, mark: int) -> Walked:
+    """Derive the chain from its first entry; `mark` is the row of a known head."""
     codec = words.Codec(dict(db.execute("select id, bytes from dictionaries")))
     tombstones = _tombstones(db, codec)
     rows = db.execute(
@@ -136,7 +165,7 @@ def _walk(db: apsw.Connection, mark: int) -> tuple[Head, str, list[str]]:
         link, last = stored, seq
         if seq == mark:
             at_mark = expected.hex()
-    return Head(last, link.hex()), at_mark, faults
+    return Walked(Head(last, link.hex()), at_mark, tuple(faults))
 
 
 def _tombstones(db: apsw.Connection, codec: words.Codec) -> dict[int, bytes]:
