@@ -115,6 +115,16 @@ def test_false_commits_of_coin_flips_in_the_seed_suite():
     assert false_commits(3048) == 3048 * 2 / 4096
 
 
+@pytest.mark.parametrize("mode", ["constrained", "first-token"])
+def test_the_other_answer_modes_find_what_is_planted_too(tmp_path, mode):
+    planned = registered("demo", answers=[mode])
+    n = len(planned[0].items)
+    held = found(tmp_path / "1", traits.holds({}), planned)
+    assert (held.commits.count, held.cells.count) == (n, 12 * n)
+    followed = found(tmp_path / "2", traits.follows_position, planned)
+    assert (followed.commits.count, followed.causes) == (0, {"position": n})
+
+
 def test_constrained_replies_are_a_fingerprint_of_their_own(tmp_path):
     planned = registered("demo", answers=["free", "constrained"])
     answer = traits.answerer(suite_of(planned), traits.holds({}))

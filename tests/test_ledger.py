@@ -258,6 +258,29 @@ def test_erased_words_are_gone_and_the_chain_still_verifies(tmp_path):
         assert b"to be forgotten" not in file.read_bytes()
 
 
+def test_erased_words_are_in_no_dictionary_either(tmp_path):
+    ledger = Ledger.open(tmp_path / "l.db")
+    run = ledger.register("r1", b"{}", {})
+
+    async def calls():
+        for n in range(450):
+            name = "Ann of the Meadows" if n % 100 == 7 else f"nobody {n}"
+            intent = await ledger.intend(run.seq, f"s/{n}/1", "choice", 1, request(n))
+            reply = Reply(canonical_json({"id": n, "model": "m-1", "text": f"It was {name}."}))
+            await ledger.settle(run.seq, intent, reply, 0.1)
+
+    asyncio.run(calls())
+    for n in range(7, 450, 100):
+        recorded = ledger.recorded(run.seq)[f"s/{n}/1", "choice"]
+        ledger.erase(ledger._db.execute(
+            "select seq from entries where intent = ?", (recorded.seq,)).get, "asked to")
+    assert database(tmp_path / "l.db").execute("select count(*) from dictionaries").get == 2
+    ledger.close()
+    assert verify(tmp_path / "l.db").faults == ()
+    for file in tmp_path.iterdir():
+        assert b"Meadows" not in file.read_bytes()
+
+
 def test_writers_in_turn_leave_no_gap(tmp_path):
     path = tmp_path / "l.db"
     Ledger.open(path).close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +126,8 @@ async def _administered(
     )
     async with reached(subjects, laid_out.suite) as provider:
         desk = Desk(
-            ledger, run, provider, guard=_guard(terms, budget), retry_unknown=terms.retry_unknown,
+            ledger, run, provider, retry_unknown=terms.retry_unknown,
+            guard=_guard(terms, budget, lambda: desk.stopped is not None),
             patience=Patience(terms.attempts),
         )
         _carry_over(budget, ledger, run, terms.price)
@@ -154,13 +155,13 @@ def _carry_over(budget: Budget, ledger: Ledger, run: Run, price: Price | None) -
         budget.spent_usd += 0.0 if failed else price.worst(sent) if cost is None else cost
 
 
-def _guard(terms: Terms, budget: Budget) -> Wrap:
+def _guard(terms: Terms, budget: Budget, stopped: Callable[[], bool]) -> Wrap:
     """The limits a run is under, as one wrapper: the pace outside, the budget inside."""
     wraps: list[Wrap] = []
     if terms.max_usd is not None or terms.max_calls is not None or terms.price:
         wraps.append(budgeted(budget, terms.price, _usage))
     if terms.per_minute:
-        wraps.append(paced(terms.per_minute))
+        wraps.append(paced(terms.per_minute, stopped))
 
     def wrap(provider: Any) -> Any:
         for one in wraps:
@@ -182,11 +183,14 @@ def _interruptible(desk: Desk) -> Iterator[None]:
     task = asyncio.current_task()
     codes = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
+    pressed: list[int] = []
+
     def interrupt(number: signal.Signals) -> None:
-        if desk.stopped is not None and task is not None:
+        pressed.append(number)
+        if len(pressed) > 1 and task is not None:
             task.cancel()
             return
-        say("\nStopping: nothing more is sent; waiting for the calls in flight."
+        say("\nStopping: nothing more is sent; waiting up to 30 seconds for the calls in flight."
             " Interrupt again to end at once.")
         desk.stop(Misuse("Stopped. Everything that came back is on record.", codes[number]))
 

@@ -167,6 +167,8 @@ class Journal:
             except BaseException:
                 self._undo()
                 raise
+            # Pages that were split keep old copies in their slack: only a new file has none.
+            self._db.execute("vacuum")
             self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> Head:
@@ -257,7 +259,9 @@ class Journal:
             return self._dictionary[use]
         samples = self._samples[use]
         samples.append(draft.request.body if draft.request else draft.carries)
-        if len(samples) == words.TRAIN_AFTER and (trained := words.train(samples)):
+        if len(samples) == words.TRAIN_AFTER and (
+            trained := words.train(samples, shown=use == "request")
+        ):
             number = self._db.execute(
                 "insert into dictionaries select coalesce(max(id), 0) + 1, ? from dictionaries"
                 " returning id", (trained,)

@@ -14,6 +14,7 @@ from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Usage
 Wrap = Callable[[Provider], Provider]
 
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
+LOOK_EVERY = 0.2
 MOST_TOKENS = 10**9
 """No call has as many: a count above it is a provider's mistake."""
 
@@ -141,8 +142,11 @@ def budgeted(budget: Budget, price: Price | None, usage: Callable[[Reply], Usage
     return wrap
 
 
-def paced(per_minute: float) -> Wrap:
-    """Start calls no closer together than a minute over `per_minute`."""
+def paced(per_minute: float, stopped: Callable[[], bool] = lambda: False) -> Wrap:
+    """Start calls no closer together than a minute over `per_minute`.
+
+    Once `stopped` says so a call that waits is let through at once, to be turned away.
+    """
     gap, due = 60.0 / per_minute, [0.0]
 
     def wrap(provider: Provider) -> Provider:
@@ -150,7 +154,8 @@ def paced(per_minute: float) -> Wrap:
             now = time.monotonic()
             start = max(now, due[0])
             due[0] = start + gap
-            await asyncio.sleep(start - now)
+            while (left := start - time.monotonic()) > 0 and not stopped():
+                await asyncio.sleep(min(left, LOOK_EVERY))
             return await provider(request)
 
         return within

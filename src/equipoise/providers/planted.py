@@ -6,7 +6,7 @@ Their form on the wire is one JSON object: `messages`, `mode` and `choices` go o
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -66,9 +66,9 @@ def answering(answer: Callable[[Request], str]) -> Provider:
     """A provider that says what `answer` makes of the request."""
 
     async def provider(request: Request) -> Reply:
-        return said(answer(request))
+        text = answer(request)
+        if request.mode == "first-token":
+            return said(text, first_token=[[text, 0.0]])
+        return said(text)
 
     return provider
-
-
-Answer = Callable[[Request], Awaitable[Reply]]

@@ -95,7 +95,7 @@ def answerer(suite: Suite, pick: Pick, seed: int = 0) -> Answer:
             return REFUSALS[asked.language]
         pair = suite.pairs[asked.item]
         word = (pair.a if picked == "a" else pair.b)[asked.language]
-        if request.mode == "constrained":
+        if request.mode != "free":
             return word
         sayings = SAYINGS.get(asked.framing, SAYINGS[asked.language])
         return rng.choice(sayings).replace("$w", word)
