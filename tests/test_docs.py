@@ -57,3 +57,8 @@ def test_every_dependency_has_a_reason():
     for dependency in named:
         name = re.match(r"[a-zA-Z0-9_-]+", dependency)[0]
         assert f"| {name} " in reasons, f"{name} has no line in docs/decisions"
+
+
+def test_no_page_holds_a_figure_still_to_be_filled_in():
+    for page in PAGES:
+        assert not re.search(r"\b(DEMO|BENCH|SOAK)[A-Z]+\b|\bTODO\b", page.read_text("utf-8")), page
