@@ -202,7 +202,7 @@ def test_each_pair_stands_once_an_arm_under_what_became_of_it() -> None:
     html = page(*made())
     for fate in ("committed", "position", "refused", "dissent"):
         assert re.search(rf'</svg> 1 {fate}</h4>.{{0,80}}id="a1-is-{fate}"', html, re.S)
-    assert len(re.findall(r'class="pair" id="a1-p\d+"', html)) == 4
+    assert len(re.findall(r'class="cells" id="a1-p\d+"', html)) == 4
 
 
 def test_a_pair_opens_to_every_reply_with_what_decided_its_reading_marked() -> None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring
 from pathlib import Path
 
+from msgspec import Struct
+
 ROOT = bytes(32)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One row of the chain, before it has its number and its link."""
 
     kind: str

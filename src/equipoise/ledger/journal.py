@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import apsw
+from msgspec import Struct
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
@@ -20,8 +20,7 @@ LOCK_WAIT_MS = 30_000
 NO_WORDS = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """An entry handed in, with what it carries."""
 
     entry: Entry
