@@ -17,6 +17,9 @@ from equipoise.ledger.chain import Entry, Head
 from equipoise.terms import Misuse, Request, canonical_json, content_hash
 
 LOCK_WAIT_MS = 30_000
+AT_A_TIME = 96
+"""Entries in one commit. Larger ones make a thousand calls in flight come and go in waves, with
+nothing to do between them; smaller ones wait for the disk."""
 NO_WORDS = b""
 
 
@@ -86,7 +89,7 @@ class Journal:
     # nothing else wants the interpreter; waiting for the lock and for the disk is the other's.
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._batch, self._waiting = self._waiting, []
+        self._batch, self._waiting = self._waiting[:AT_A_TIME], self._waiting[AT_A_TIME:]
         if not self._batch:
             self._busy = False
             return
