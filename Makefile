@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := build/demo
+ASKS := fingerprint --suite demo --subject local:smollm2-135m --answers free,constrained
 # Behind a proxy of one's own, the certificates are the system's.
 export UV_SYSTEM_CERTS ?= 1
 export UV_NATIVE_TLS ?= 1
@@ -29,9 +30,9 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## Measure a small real model on this machine and show the result.
 	@$(BIN)/equipoise models pull smollm2-135m >/dev/null
 	@mkdir -p $(DEMO)
-	@$(BIN)/equipoise run fingerprint --suite demo --subject local:smollm2-135m \
-	  --answers free,constrained --run demo --ledger $(DEMO)/ledger.db
-	@$(BIN)/equipoise report demo --ledger $(DEMO)/ledger.db --out $(DEMO)/fingerprint.html
+	@$(BIN)/equipoise run $(ASKS) --ledger $(DEMO)/ledger.db
+	@RUN=$$($(BIN)/equipoise plan $(ASKS) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["run"])') && \
+	  $(BIN)/equipoise report "$$RUN" --ledger $(DEMO)/ledger.db --out $(DEMO)/fingerprint.html
 
 test: $(READY) ## All checks: lint, types, import contracts, tests.
 	@$(BIN)/ruff check .

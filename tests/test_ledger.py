@@ -406,3 +406,28 @@ def test_what_came_of_a_call_is_kept_when_nothing_came(tmp_path):
     kinds = [recorded.kind for recorded in ledger.recorded(run.seq).values()]
     ledger.close()
     assert kinds == ["fault", "unknown"]
+
+
+def test_nothing_becomes_durable_after_what_could_not_be_written(tmp_path):
+    path = filled(tmp_path / "l.db", 4)
+    ledger = Ledger.open(path)
+    db = ledger.journal._db
+    full = db.pragma("page_count") + 8
+
+    async def calls():
+        intents = [await ledger.intend(1, f"s/g{n}/1", "choice", 1, request(f"g{n}"))
+                   for n in range(2)]
+        db.execute(f"pragma max_page_count = {full}")
+        large = ledger.settle(1, intents[0], Reply(random.Random(1).randbytes(900_000)), 0.1)
+        await asyncio.wait([large])
+        db.execute("pragma max_page_count = 1000000")
+        small = ledger.settle(1, intents[1], Reply(b"small"), 0.1)
+        await asyncio.wait([small])
+        return [str(write.exception()) for write in (large, small)]
+
+    large, small = asyncio.run(calls())
+    assert large == small
+    assert large.startswith("The disk is full")
+    ledger.close()
+    found = verify(path)
+    assert (found.unsettled, found.faults) == (0, ())

@@ -50,8 +50,8 @@ async def administer(
     """Conduct the trials, at most `at_once` at a time, and return an observation for each.
 
     What is on record is not asked again. When the run is stopped (by `desk.stop`, a person or a
-    fault that more calls cannot mend) what is in flight is waited for and kept; trials not
-    reached are observed as not asked.
+    fault that more calls cannot mend) what is in flight is waited for, up to 30 seconds, and
+    kept; later than that it is observed as unknown, and trials not reached as not asked.
     """
     seen = Seen(trials, halting, watch)
     reached: set[int] = set()

@@ -180,19 +180,17 @@ class Desk:
         fault = Fault("unreachable", "no try was made")
         for tries in range(1, self._patience.attempts + 1):
             await self._cooled()
-            if self._stop.is_set():
-                if tries > 1:
-                    break
-                return Nonresponse("not asked", "the run was stopped")
-            outcome = await self._guard(self._recorded(key, stage, before + tries))(request)
+            call = self._guard(self._recorded(key, stage, before + tries))
+            outcome = STOPPED if self._stop.is_set() else await call(request)
             if outcome is STOPPED and tries == 1:
                 return Nonresponse("not asked", "the run was stopped")
+            if outcome is STOPPED:
+                break
             found = self._faulted(outcome, request)
             if isinstance(found, Completion):
                 self._failing = 0
                 return found
-            if outcome is not STOPPED:
-                fault = found
+            fault = found
             self.outcomes[fault.kind] += 1
             self._consider(fault)
             if fault.kind == "over budget" and not fault.sent:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from equipoise.terms import Misuse, Subject, Trial, canonical_json, content_hash
+from equipoise.terms import Misuse, Trial, canonical_json, content_hash
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,6 @@ class Registration:
             said[name] = tuple(said[name])
         said["factors"] = {name: tuple(levels) for name, levels in said["factors"].items()}
         return cls(**said)
-
-    def subject(self, name: str) -> Subject:
-        """A registered subject by name."""
-        return next(Subject(**s) for s in self.subjects if s["name"] == name)
 
 
 def require_registered(registration: Registration, trials: Sequence[Trial]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -115,9 +115,9 @@ def render(template: str, **values: str) -> str:
     return "".join([values[text] if slot else text for slot, text in pieces])
 
 
-def misfit(wanted: frozenset[str], given: object) -> str:
+def misfit(wanted: frozenset[str], given: Iterable[str]) -> str:
     """Which slots are missing and which are spare, all at once."""
-    have = frozenset(given)  # type: ignore[call-overload]
+    have = frozenset(given)
     said = []
     if missing := sorted(wanted - have):
         said.append(f"missing {', '.join(missing)}")

@@ -13,14 +13,14 @@ from typing import Any
 from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.planning import confirm
 from equipoise.cli.results import rate_values
-from equipoise.cli.running import Terms, finished, read_run, recorded_study
+from equipoise.cli.running import Terms, finished, on_record, recorded_stimuli, recorded_study
 from equipoise.cli.screen import emit, emit_json, printable, say, table
-from equipoise.cli.studies import instrument_named, study
+from equipoise.cli.studies import Study, instrument_named, study
 from equipoise.cli.subjects import TRAITS, reached
 from equipoise.desk import Desk
 from equipoise.elicit import NO_REPLY
 from equipoise.instruments.fingerprint.measures import Fingerprint
-from equipoise.ledger import Head, Ledger, verify
+from equipoise.ledger import Head, Ledger, Run, verify
 from equipoise.providers import planted
 from equipoise.reading.by_name import READERS
 from equipoise.registration import Registration
@@ -29,6 +29,7 @@ from equipoise.stats.wilson import Rate, rate
 from equipoise.terms import Completion, Misuse, Nonresponse, Observation, Subject
 
 DIFFERENT = 10
+FAULTS_SHOWN = 20
 
 
 def verify_ledger(path: Path, known: str | None, as_json: bool) -> None:
@@ -45,7 +46,7 @@ def verify_ledger(path: Path, known: str | None, as_json: bool) -> None:
              f"head {found.head}")
         if found.published is None:
             emit("No published head was found, so a cut end would not show.")
-        for fault in found.faults[:20]:
+        for fault in found.faults[:FAULTS_SHOWN]:
             emit(f"- {fault}")
     if found.faults:
         raise Misuse(f"{path} does not hold in {len(found.faults):,} places. Check the head you"
@@ -73,7 +74,7 @@ def replay(
     """
     ledger = Ledger.open(path)
     try:
-        run, laid_out, before = _answered_run(ledger, name)
+        laid_out, before = _answered(ledger, name)
         wanted = min(sample, len(before), max_calls or sample)
         chosen = random.Random(seed).sample(before, wanted)
         registration, again = _replay_registration(ledger, name, laid_out.registration,
@@ -82,7 +83,7 @@ def replay(
         confirm((registration, stimuli), Terms(max_calls=max_calls), yes)
         with ledger.administering(again):
             new = ledger.register(again, registration.as_json(), stimuli.texts)
-            after = finished(_asked_again(ledger, new, laid_out, chosen, stimuli))
+            after = finished(_asked_again(ledger, new, laid_out, chosen))
     finally:
         ledger.close()
     reader = registration.primary.rpartition(" ")[2]
@@ -97,23 +98,15 @@ def replay(
     _show_replay(name, again, readings, texts, as_json)
 
 
-def _answered_run(ledger: Ledger, name: str) -> tuple[Any, Any, list[Observation[Any]]]:
-    run = ledger.run(name)
-    if run is None:
-        read_run(ledger, name)
-    assert run is not None
+def _answered(ledger: Ledger, name: str) -> tuple[Study, list[Observation[Any]]]:
+    """A run's study, and the observations of those of its cells that a reply came to."""
+    run = on_record(ledger, name)
     laid_out = recorded_study(ledger, run)
     found = read_again(laid_out.instrument, laid_out.trials, Desk(ledger, run))
     answered = [o for o in found.observations if not _lost(o)]
     if not answered:
         raise Misuse(f"The run {name!r} has no replies to ask again.")
-    return run, laid_out, answered
-
-
-def recorded_stimuli(ledger: Ledger, registration: Registration) -> Any:
-    from equipoise.stimuli import parse
-
-    return parse(ledger.stimuli(registration.stamp))
+    return laid_out, answered
 
 
 def _replay_registration(
@@ -124,7 +117,7 @@ def _replay_registration(
 
 
 async def _asked_again(
-    ledger: Ledger, run: Any, laid_out: Any, chosen: list[Observation[Any]], stimuli: Any
+    ledger: Ledger, run: Run, laid_out: Study, chosen: list[Observation[Any]]
 ) -> Administration[Any]:
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from equipoise.cli.progress import clock
 from equipoise.cli.running import Terms
@@ -146,7 +146,7 @@ def _longest(registration: Registration, stimuli: Stimuli) -> list[bytes]:
     found: dict[str, bytes] = {}
     for trial in laid_out.trials:
         answer, framing, order = trial.condition.values()
-        mode: AnswerMode = answer  # type: ignore[assignment]
+        mode = cast(AnswerMode, answer)
         words = laid_out.suite.shown(trial.item, framing, order)
         text = laid_out.suite.worded(framing, words)
         encode = dialect(trial.subject.dialect).encode

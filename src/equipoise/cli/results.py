@@ -14,7 +14,7 @@ from equipoise.cli.screen import emit, emit_json, say, table
 from equipoise.instruments.fingerprint.measures import Findings, Fingerprint
 from equipoise.ledger import Ledger
 from equipoise.registration import Registration
-from equipoise.report.words import counted, number, percent, share
+from equipoise.report.words import counted, number, share
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import Rate
 from equipoise.terms import Misuse, Nonresponse
@@ -241,5 +241,3 @@ def report(path: Path, name: str, out: Path) -> None:
     write_whole(out, html)
     say(f"{out}: {len(html.encode()):,} bytes, one file; open it in a browser.")
 
-
-__all__ = ["as_table", "as_values", "percent", "read", "report", "runs", "show_ended"]

@@ -57,19 +57,30 @@ class Ended:
 
 def read_run(ledger: Ledger, name: str) -> tuple[Run, Study, Administration[Any]]:
     """Read a recorded run again, with no provider; raises Misuse for a run not on record."""
-    run = ledger.run(name)
-    if run is None:
-        known = ", ".join(r.name for r in ledger.runs()) or "none"
-        raise Misuse(f"No run {name!r} in {ledger.path}. On record: {known}.")
+    run = on_record(ledger, name)
     laid_out = recorded_study(ledger, run)
     desk = Desk(ledger, run)
     return run, laid_out, read_again(laid_out.instrument, laid_out.trials, desk)
 
 
+def on_record(ledger: Ledger, name: str) -> Run:
+    """The run of that name; raises Misuse that says which there are."""
+    run = ledger.run(name)
+    if run is None:
+        known = ", ".join(r.name for r in ledger.runs()) or "none"
+        raise Misuse(f"No run {name!r} in {ledger.path}. On record: {known}.")
+    return run
+
+
 def recorded_study(ledger: Ledger, run: Run) -> Study:
     """A run's study from its registration and the stimuli it was shown."""
     registration = Registration.from_json(run.registration)
-    return study(registration, parse(ledger.stimuli(registration.stamp)))
+    return study(registration, recorded_stimuli(ledger, registration))
+
+
+def recorded_stimuli(ledger: Ledger, registration: Registration) -> Stimuli:
+    """The stimuli a registration names, as they were shown."""
+    return parse(ledger.stimuli(registration.stamp))
 
 
 def run_registered(

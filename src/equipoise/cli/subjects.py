@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, unquote
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.instruments.fingerprint.suite import Suite
 from equipoise.providers import planted
-from equipoise.providers.engine import Engine, serve
+from equipoise.providers.engine import Engine, engine_of, serve
 from equipoise.providers.weights import Weights, is_path, locate
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Subject
 
@@ -115,7 +115,7 @@ def _local(weights: Weights, base_url: str, settings: dict[str, Any]) -> Subject
                        if name in Engine.__dataclass_fields__})
     return Subject(weights.name, weights.name, weights.family, "llamacpp",
                    base_url, settings,
-                   {"weights": weights.sha256, **engine.as_json()})
+                   engine_of(weights, engine))
 
 
 def _openai(name: str, settings: dict[str, Any]) -> Subject:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from pathlib import Path
 
 from msgspec import Struct
+
+from equipoise.replacing import replacing
 
 ROOT = bytes(32)
 
@@ -70,13 +71,8 @@ def head_file(ledger: Path) -> Path:
 
 def publish(head: Head, ledger: Path) -> None:
     """Write the head beside the ledger, whole or not at all."""
-    target = head_file(ledger)
-    draft = target.with_name(f"{target.name}.{os.getpid()}")
-    with draft.open("w", encoding="utf-8") as out:
-        json.dump({"rows": head.rows, "link": head.link}, out)
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(target)
+    with replacing(head_file(ledger)) as out:
+        out.write(json.dumps({"rows": head.rows, "link": head.link}).encode())
 
 
 def published(ledger: Path) -> Head | None:

@@ -41,6 +41,7 @@ class Journal:
         self._waiting: list[tuple[Draft, asyncio.Future[int]]] = []
         self._batch: list[tuple[Draft, asyncio.Future[int]]] = []
         self._unwritten: list[Draft] = []
+        self._failed: BaseException | None = None
         self._busy = False
         self._subjects: dict[str, int] = {}
         self._samples: dict[str, list[bytes]] = {"request": [], "reply": []}
@@ -52,21 +53,16 @@ class Journal:
 
         For what is written while nothing is being asked; calls use `hand_in`.
         """
-        with _said_plainly():
-            self._begin_in_turn()
-            try:
-                numbers = self._write(drafts)
-                self._db.execute("commit")
-            except BaseException:
-                self._undo()
-                raise
-        return numbers
+        with self._transaction():
+            return self._write(drafts)
 
-    def _in_turn(self, statement: str, values: tuple[object, ...]) -> None:
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """One durable transaction, begun once other processes' writers have let go."""
         with _said_plainly():
             self._begin_in_turn()
             try:
-                self._db.execute(statement, values)
+                yield
                 self._db.execute("commit")
             except BaseException:
                 self._undo()
@@ -75,12 +71,15 @@ class Journal:
     def hand_in(self, draft: Draft) -> asyncio.Future[int]:
         """Queue one entry for the next commit; the future holds its number once it is durable.
 
-        Entries become durable in the order in which they are handed in.
+        Entries become durable in the order in which they are handed in: once one could not be
+        written, none that was handed in after it is, but what came back is kept for `close`.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[int] = loop.create_future()
         self._waiting.append((draft, done))
-        if not self._busy:
+        if self._failed is not None:
+            self._refuse(self._failed)
+        elif not self._busy:
             self._busy = True
             loop.call_soon(self._begin, loop)
         return done
@@ -128,18 +127,22 @@ class Journal:
     ) -> None:
         if error is not None:
             self._undo()
-            error = _plainly(error)
-            # What came back is kept, to be written once more on closing.
-            self._unwritten += [draft for draft, _ in self._batch if draft.entry.intent]
+            return self._refuse(_plainly(error))
         batch, self._batch = self._batch, []
-        for place, (_, future) in enumerate(batch):
-            if future.done():
-                continue
-            if error is None:
-                future.set_result(numbers[place])
-            else:
+        for number, (_, future) in zip(numbers, batch, strict=True):
+            if not future.done():
+                future.set_result(number)
+        return self._begin(loop)
+
+    def _refuse(self, error: BaseException) -> None:
+        """Write nothing more in this session; what came back is kept, to be tried on closing."""
+        self._failed, self._busy = error, False
+        refused, self._batch, self._waiting = [*self._batch, *self._waiting], [], []
+        self._unwritten += [draft for draft, _ in refused if draft.entry.intent]
+        for _, future in refused:
+            if not future.done():
                 future.set_exception(error)
-        self._begin(loop)
+                future.exception()  # One says it for all: no other need be asked.
 
     def _undo(self) -> None:
         """Roll back; what was looked up or added meanwhile is looked up anew."""
@@ -152,23 +155,19 @@ class Journal:
         """Keep what subjects will be shown, once for each content."""
         stamp = content_hash(files)
         body = self._codec.compress(canonical_json(files), words.PLAIN)
-        self._in_turn(
-            "insert into stimuli select ?1, ?2"
-            " where not exists (select 1 from stimuli where stamp = ?1)", (stamp, body),
-        )
+        with self._transaction():
+            self._db.execute(
+                "insert into stimuli select ?1, ?2"
+                " where not exists (select 1 from stimuli where stamp = ?1)", (stamp, body),
+            )
 
     def erase(self, tombstone: Draft) -> None:
         """Write a tombstone and take the words out, in one transaction, off the disk too."""
         self._db.pragma("secure_delete", True)
+        with self._transaction():
+            self._write([tombstone])
+            self._db.execute("delete from words where seq = ?", (tombstone.entry.intent,))
         with _said_plainly():
-            self._begin_in_turn()
-            try:
-                self._write([tombstone])
-                self._db.execute("delete from words where seq = ?", (tombstone.entry.intent,))
-                self._db.execute("commit")
-            except BaseException:
-                self._undo()
-                raise
             # Pages that were split keep old copies in their slack: only a new file has none.
             self._db.execute("vacuum")
             self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -61,7 +61,10 @@ class Recorded(NamedTuple):
 
 
 class Ledger:
-    """Use `Ledger.open`. Reading never blocks writing; every append is durable when it returns."""
+    """Use `Ledger.open`. Reading never blocks writing.
+
+    What a method returned for, or its future is done for, is durable.
+    """
 
     def __init__(self, path: Path, reader: apsw.Connection, journal: Journal | None) -> None:
         self.path, self._db, self._journal = path, reader, journal

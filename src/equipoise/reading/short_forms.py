@@ -24,11 +24,6 @@ ORDINALS = re.compile(
 SECOND = frozenset({"second", "2", "two", "seconde", "deuxieme", "二"})
 
 
-def has_emoji(text: str) -> bool:
-    """Whether there is a pictorial sign in a text; a cross, such as ❌, is one."""
-    return not text.isascii() and any(unicodedata.category(c) == "So" for c in text)
-
-
 def emoji_named(proper: str, called: Names) -> int | None:
     """The option whose name is the Unicode name of every emoji in a reply of emoji alone.
 

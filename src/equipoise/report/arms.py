@@ -11,8 +11,8 @@ from equipoise.instruments.fingerprint.measures import (
     CAUSES,
     Findings,
     Fingerprint,
+    Grid,
     analyse,
-    cause,
 )
 from equipoise.instruments.fingerprint.slot import Cell
 from equipoise.instruments.fingerprint.suite import Suite
@@ -116,7 +116,7 @@ def gather(
                                                               else "")
         arms.append(Arm(f"a{place}", title, found,
                         tuple(f for f in read if f.reader != reader), cells[name],
-                        _fates(suite, found, cells[name])))
+                        _fates(suite, found)))
     return Gathered(registration, suite, findings, tuple(arms), reader,
                     {item: place for place, item in enumerate(suite.pairs, 1)},
                     {arm.key: _lines(arm, MOST_LINES // len(arms)) for arm in arms})
@@ -141,15 +141,17 @@ def _ordered(registration: Registration, names: Sequence[Name]) -> list[Name]:
     return sorted(names, key=lambda n: (subjects.index(n[0]), answers.index(n[1]), n[2]))
 
 
-def _fates(
-    suite: Suite, found: Fingerprint, cells: Mapping[str, Cells]
-) -> dict[str, tuple[str, ...]]:
+def _fates(suite: Suite, found: Fingerprint) -> dict[str, tuple[str, ...]]:
     sorted_out: defaultdict[str, list[str]] = defaultdict(list)
     for item in suite.pairs:
-        if item in found.slots:
-            grid = {at: read(o, found.reader) for at, o in cells[item].items()}
-            sorted_out[cause(suite, item, grid, found.slots[item])].append(item)
+        if item in found.fates:
+            sorted_out[found.fates[item]].append(item)
     return {fate: tuple(sorted_out[fate]) for fate in FATES if sorted_out[fate]}
+
+
+def grid(cells: Cells, reader: str) -> Grid:
+    """What one reader made of each cell of a pair."""
+    return {at: read(o, reader) for at, o in cells.items()}
 
 
 def read(observation: Observation[Choice], reader: str) -> Cell:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from equipoise.instruments.fingerprint.measures import CAUSES, said
-from equipoise.report.arms import Arm, Cells, Gathered, read, side
+from equipoise.instruments.fingerprint.measures import CAUSES, held, said, swapped
+from equipoise.report.arms import Arm, Gathered, grid, read, side
 from equipoise.report.visible import LANGUAGE_TAGS
 from equipoise.report.words import bounds, counted, of
 
 MOST_ROWS, FIRST_NAMES = 6_000, 200
 LANGUAGES = {"en": "English", "fr": "French", "zh": "Chinese"}
 SIGN = {"a": -1, "b": 1, "": 0}
+SHOWS = {"same": "same word", "first": "first both times", "last": "last both times"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +96,21 @@ def _swap(g: Gathered, arm: Arm, item: str, framing: str) -> Swap:
     found = [cells.get((framing, order)) for order in ("ab", "ba")]
     sides = [side(g.suite, o, g.reader) if o else "" for o in found]
     texts = [said(read(o, g.reader)) if o else "not asked" for o in found]
-    shows = {"aa": "same word", "bb": "same word", "ab": "first both times",
-             "ba": "last both times"}.get("".join(sides), "–") if all(sides) else "–"
+    swap = swapped(g.suite, item, grid(cells, g.reader)).get(framing)
     own = sum(SIGN[s] for s in sides)
     others = sum(SIGN[side(g.suite, o, g.reader)] for at, o in cells.items() if at[0] != framing)
     beside = "–" if own * others == 0 else "against" if own * others < 0 else "with"
-    return Swap(item, g.address(arm, item), ((sides[0], texts[0]), (sides[1], texts[1])), shows,
-                beside)
+    return Swap(item, g.address(arm, item), ((sides[0], texts[0]), (sides[1], texts[1])),
+                SHOWS[swap] if swap else "–", beside)
 
 
 def language_rows(g: Gathered, arm: Arm) -> tuple[LanguageRow, ...]:
-    held = {item: _held(g, cells) for item, cells in arm.cells.items()}
+    words = {item: held(g.suite, grid(cells, g.reader)) for item, cells in arm.cells.items()}
     rows = []
     for place, (name, agreed) in enumerate(arm.found.languages.items(), 1):
         one, other = name.split("–")
-        both = {item: words for item, words in held.items() if one in words and other in words}
-        same = [item for item, words in both.items() if words[one] == words[other]]
+        both = [item for item, word in words.items() if one in word and other in word]
+        same = [item for item in both if words[item][one] == words[item][other]]
         different = [item for item in both if item not in set(same)]
         rows.append(LanguageRow(
             f"{arm.key}-l{place}", f"{LANGUAGES.get(one, one)} and {LANGUAGES.get(other, other)}",
@@ -120,15 +119,6 @@ def language_rows(g: Gathered, arm: Arm) -> tuple[LanguageRow, ...]:
             max(0, len(same) - FIRST_NAMES) + max(0, len(different) - FIRST_NAMES),
         ))
     return tuple(rows)
-
-
-def _held(g: Gathered, cells: Cells) -> Mapping[str, str]:
-    """The word each language names in all its cells of a pair, where there is one."""
-    said_in: defaultdict[str, set[str]] = defaultdict(set)
-    for (framing, _), o in cells.items():
-        said_in[g.suite.framings[framing].language].add(side(g.suite, o, g.reader))
-    return {language: next(iter(sides)) for language, sides in said_in.items()
-            if len(sides) == 1 and "" not in sides}
 
 
 def _addressed(g: Gathered, arm: Arm, items: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import get_args
+from typing import cast, get_args
 
 from msgspec import Struct
 
@@ -87,7 +87,7 @@ def _design(
 
 async def _conduct(suite: Suite, read: ReadAll, trial: Trial, ask: Ask) -> Choice:
     answer, framing, order = trial.condition.values()
-    mode: AnswerMode = answer  # type: ignore[assignment]
+    mode = cast(AnswerMode, answer)
     words = suite.shown(trial.item, framing, order)
     completion = await ask(STAGE, (user(suite.worded(framing, words)),), mode=mode, choices=words)
     if isinstance(completion, Nonresponse):

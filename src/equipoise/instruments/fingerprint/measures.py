@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
@@ -56,7 +56,10 @@ class FramingEffect:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """One subject in one answer mode, as one reader reads it."""
+    """One subject in one answer mode, as one reader reads it.
+
+    `fates` says of each pair `committed` or why it did not; `causes` counts the latter.
+    """
 
     subject: str
     answer: str
@@ -66,6 +69,7 @@ class Fingerprint:
     cells: Rate
     lost: Mapping[str, int]
     commits: Rate
+    fates: Mapping[str, str]
     causes: Mapping[str, int]
     sharpness: float | Undefined
     sharpness_floor: float | Undefined
@@ -156,15 +160,16 @@ def _fingerprint(
     for found in slots.values():
         lost.update(found.lost)
     picked = sum(found.picked for found in slots.values())
-    causes = Counter(cause(suite, item, grids[item], slots[item]) for item in slots)
+    swaps = {item: swapped(suite, item, grid) for item, grid in grids.items()}
+    fates = {item: cause(slots[item], swaps[item]) for item in slots}
+    causes = Counter(fates.values())
     sharp = [s for s in slots.values() if not isinstance(s.sharpness, Undefined)]
     unsharp = Undefined("incomplete" if lost["not asked"] else "no_data")
     whole = bool(sharp) and not lost["not asked"]
-    swaps = {item: _swaps(suite, item, grid) for item, grid in grids.items()}
     return Fingerprint(
         subject, answer, reader, draw, slots,
         rate(picked, picked + lost.total() - lost["not asked"]), dict(lost),
-        rate(causes.pop("committed", 0), len(slots)),
+        rate(causes["committed"], len(slots)), fates,
         {kind: causes[kind] for kind in CAUSES if causes[kind]},
         _mean([s.sharpness for s in sharp]) if whole else unsharp,
         _mean([coin_floor(s.picked) for s in sharp]) if whole else unsharp,
@@ -179,14 +184,13 @@ def _mean(numbers: Sequence[float | Undefined]) -> float:
     return fmean(n for n in numbers if not isinstance(n, Undefined))
 
 
-def cause(suite: Suite, item: str, grid: Grid, found: Slot) -> str:
+def cause(found: Slot, swaps: Mapping[str, str]) -> str:
     """Why a pair did not commit, or `committed`: one cause a pair.
 
     Cells that named both words are a dissent; it is put down to position when every cell was
     asked and, in at least two framings and in all that picked both times, the pick moved with
-    the order, always the same way. Where no
-    second word was named, the cause is the commonest loss, and `not asked` only where no cell
-    was lost otherwise.
+    the order, always the same way. Where no second word was named, the cause is the commonest
+    loss, and `not asked` only where no cell was lost otherwise.
     """
     if not isinstance(found.committed, Nonresponse):
         return "committed"
@@ -194,12 +198,11 @@ def cause(suite: Suite, item: str, grid: Grid, found: Slot) -> str:
         ranked = sorted(found.lost.items(), key=lambda kind: (
             kind[0] == "not asked", -kind[1], CAUSES.index(kind[0])))
         return ranked[0][0] if ranked else "not asked"
-    swaps = list(_swaps(suite, item, grid).values())
-    moved = len(swaps) >= 2 and set(swaps) in ({"first"}, {"last"})
+    moved = len(swaps) >= 2 and set(swaps.values()) in ({"first"}, {"last"})
     return "position" if moved and not found.lost.get("not asked") else "dissent"
 
 
-def _swaps(suite: Suite, item: str, grid: Grid) -> dict[str, str]:
+def swapped(suite: Suite, item: str, grid: Grid) -> dict[str, str]:
     """For each framing that picked in both orders: `same`, `first` or `last`."""
     a, _ = suite.pairs[item].words
     found = {}
@@ -210,8 +213,8 @@ def _swaps(suite: Suite, item: str, grid: Grid) -> dict[str, str]:
     return found
 
 
-def _position(swaps: object) -> Position:
-    counted = Counter(swaps)  # type: ignore[call-overload]
+def _position(swaps: Iterable[str]) -> Position:
+    counted = Counter(swaps)
     return Position(counted["same"], counted["first"], counted["last"])
 
 
@@ -257,20 +260,19 @@ def _leans(
 
 def _languages(suite: Suite, grids: Mapping[str, Grid]) -> dict[str, Rate]:
     """For two languages: of the pairs in which each is unanimous, how many name the same word."""
-    spoken = {name: framing.language for name, framing in suite.framings.items()}
-    held: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for item, grid in grids.items():
-        said_in: defaultdict[str, set[Cell]] = defaultdict(set)
-        for (framing, _), cell in grid.items():
-            said_in[spoken[framing]].add(cell)
-        for language, cells in said_in.items():
-            only = next(iter(cells))
-            if len(cells) == 1 and isinstance(only, str):
-                held[language][item] = only
+    words = [held(suite, grid) for grid in grids.values()]
     found = {}
-    for one, other in combinations(dict.fromkeys(spoken.values()), 2):
-        both = held[one].keys() & held[other].keys()
-        found[f"{one}–{other}"] = rate(
-            sum(held[one][item] == held[other][item] for item in both), len(both)
-        )
+    spoken = dict.fromkeys(framing.language for framing in suite.framings.values())
+    for one, other in combinations(spoken, 2):
+        both = [word for word in words if one in word and other in word]
+        found[f"{one}–{other}"] = rate(sum(word[one] == word[other] for word in both), len(both))
     return found
+
+
+def held(suite: Suite, grid: Grid) -> dict[str, str]:
+    """For each language whose cells of a pair all name one word, that word."""
+    said_in: defaultdict[str, set[Cell]] = defaultdict(set)
+    for (framing, _), cell in grid.items():
+        said_in[suite.framings[framing].language].add(cell)
+    alone = {language: next(iter(cells)) for language, cells in said_in.items() if len(cells) == 1}
+    return {language: word for language, word in alone.items() if isinstance(word, str)}
