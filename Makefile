@@ -23,7 +23,9 @@ $(READY): pyproject.toml constraints.txt
 	@command -v git >/dev/null || { echo "This needs git." >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@UV=$$(command -v uv || true); \
-	if [ -z "$$UV" ]; then $(BIN)/python -m pip install -q --disable-pip-version-check uv && UV=$(BIN)/uv; fi; \
+	if [ -z "$$UV" ]; then $(BIN)/python -m pip install -q --disable-pip-version-check uv || { \
+	  echo "uv could not be installed in $(VENV). Install uv, or remove $(VENV), then give the same command again." >&2; exit 2; }; \
+	  UV=$(BIN)/uv; fi; \
 	"$$UV" pip install -q --python $(BIN)/python -c constraints.txt -e '.[all]' --group dev
 	@touch $@
 
