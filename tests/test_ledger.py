@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import errno
+import os
 import random
 import shutil
 import threading
@@ -10,7 +12,7 @@ import apsw
 import pytest
 
 from equipoise.ledger import Head, Ledger, verify
-from equipoise.ledger.chain import head_file, published
+from equipoise.ledger.chain import head_file, publish, published
 from equipoise.ledger.opening import VERSION, require_safe_sqlite
 from equipoise.terms import Fault, Misuse, Reply, Request, Subject, canonical_json, user
 
@@ -431,3 +433,17 @@ def test_nothing_becomes_durable_after_what_could_not_be_written(tmp_path):
     ledger.close()
     found = verify(path)
     assert (found.unsettled, found.faults) == (0, ())
+
+
+def test_a_head_that_cannot_be_written_is_said_and_the_one_before_stays(path, monkeypatch):
+    before = published(path)
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(Misuse, match="No space left on device.*still holds") as error:
+        publish(Head(99, "f" * 64), path)
+    assert error.value.code == 6
+    assert published(path) == before
+    assert not list(path.parent.glob(".*.part"))

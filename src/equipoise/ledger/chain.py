@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from equipoise.replacing import replacing
+from equipoise.terms import Misuse
 
 ROOT = bytes(32)
 
@@ -70,9 +71,16 @@ def head_file(ledger: Path) -> Path:
 
 
 def publish(head: Head, ledger: Path) -> None:
-    """Write the head beside the ledger, whole or not at all."""
-    with replacing(head_file(ledger)) as out:
-        out.write(json.dumps({"rows": head.rows, "link": head.link}).encode())
+    """Write the head beside the ledger, whole or not at all; raises Misuse where it cannot be."""
+    try:
+        with replacing(head_file(ledger)) as out:
+            out.write(json.dumps({"rows": head.rows, "link": head.link}).encode())
+    except OSError as error:
+        raise Misuse(
+            f"The head {head} could not be written to {head_file(ledger)} ({error.strerror})."
+            " What was acknowledged is in the ledger, and the head that was there still holds."
+            " Free some space or make the folder writable, then give the same command again.", 6
+        ) from error
 
 
 def published(ledger: Path) -> Head | None:
