@@ -17,7 +17,8 @@ from pathlib import Path
 
 import aiohttp
 
-from equipoise.cli.studies import register_fingerprint, study
+from equipoise.cli import fingerprint
+from equipoise.cli.studies import study
 from equipoise.cli.subjects import subject
 from equipoise.providers import dialect
 from equipoise.providers.engine import Engine, serve
@@ -29,8 +30,8 @@ SPEC, IN_FLIGHT = "local:smollm2-135m", 2
 
 def bodies(answers: str) -> list[bytes]:
     """What the demo suite sends, in its order."""
-    asked = subject(SPEC)
-    laid_out = study(*register_fingerprint("demo", [asked], answers.split(",")))
+    asked = subject(SPEC, fingerprint.HANDLING)
+    laid_out = study(*fingerprint.register("demo", [asked], answers.split(",")))
     encode = dialect(asked.dialect).encode
     found = []
     for trial in laid_out.trials:

@@ -6,7 +6,8 @@ import asyncio
 from pathlib import Path
 
 from equipoise.administer import administer
-from equipoise.cli.studies import register_fingerprint, study
+from equipoise.cli import fingerprint
+from equipoise.cli.studies import study
 from equipoise.desk import Desk, Patience
 from equipoise.instruments.fingerprint.suite import suite
 from equipoise.ledger import Ledger
@@ -16,7 +17,7 @@ SUBJECT = planted.subject("subject")
 
 
 def registered(suite_name="demo", subjects=(SUBJECT,), answers=("free",), **more):
-    return register_fingerprint(suite_name, list(subjects), list(answers), **more)
+    return fingerprint.register(suite_name, list(subjects), list(answers), **more)
 
 
 def suite_of(planned):

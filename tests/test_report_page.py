@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.cli.results import as_values
+from equipoise.cli.fingerprint import as_values
 from equipoise.instruments.fingerprint.instrument import PRIMARY, Choice, factors, fingerprint
 from equipoise.instruments.fingerprint.measures import analyse
 from equipoise.instruments.fingerprint.suite import Framing, Pair, Suite

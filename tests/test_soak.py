@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 import killed
-from equipoise.cli.checks import expect
-from equipoise.cli.studies import register_fingerprint, study
+from equipoise.cli.fingerprint import expect, register
+from equipoise.cli.studies import study
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.ledger import Ledger, verify
 from equipoise.providers import planted
@@ -89,7 +89,7 @@ def test_coin_flips_commit_no_more_than_they_should(tmp_path, seed):
     """Over ten seeds of the core suite: expected false commits 3,600 x 2 / 4,096 = 1.76."""
     from studying import studied
 
-    planned = register_fingerprint("core", [planted.subject("flips-coins")], ["free"])
+    planned = register("core", [planted.subject("flips-coins")], ["free"])
     laid_out = study(*planned)
     answer = traits.answerer(laid_out.suite, traits.flips_coins, seed)
     _, found, _ = studied(tmp_path / "l.db", planted.answering(answer), planned)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from equipoise.terms import Misuse, Trial, canonical_json, content_hash
@@ -15,7 +15,8 @@ class Registration:
     """A run's plan. Two registrations are the same run exactly when every field is the same.
 
     `stamp` names the stimuli by content; `primary` is the measure the run is for; `cells` is
-    the number of trials one draw takes over all subjects.
+    the number of trials over all subjects and draws; `declared` holds what an instrument fixes
+    beside: rules, factors varied, the family of tests.
     """
 
     instrument: str
@@ -30,15 +31,23 @@ class Registration:
     readers: tuple[str, ...]
     primary: str
     until_dissent: bool = False
+    declared: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> bytes:
         """Canonical JSON: what the ledger keeps and what `hash` is taken of."""
-        return canonical_json(asdict(self))
+        return canonical_json(self._values())
 
     @property
     def hash(self) -> str:
         """SHA-256 (hex) of the registration."""
-        return content_hash(asdict(self))
+        return content_hash(self._values())
+
+    def _values(self) -> dict[str, Any]:
+        """Every field; `declared` only where there is any, as it was not in the first ledgers."""
+        values = asdict(self)
+        if not self.declared:
+            del values["declared"]
+        return values
 
     @property
     def name(self) -> str:

@@ -56,8 +56,9 @@ ledger = click.option(
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 yes = click.option("--yes", "-y", is_flag=True, help="Do not ask before spending.")
 name = click.argument("name", metavar="RUN")
-suite = click.option("--suite", default="demo", show_default=True,
-                     help="demo, quick, core, full, or a folder of your own.")
+suite = click.option("--suite", show_default="the instrument's own",
+                     help="A suite of the instrument (fingerprint: demo, quick, core, full;"
+                     " label-swap: standard), or a folder of your own.")
 design = options(
     click.argument("instrument", metavar="INSTRUMENT"),
     click.option("--subject", "-s", "subjects", multiple=True, required=True,
@@ -66,11 +67,24 @@ design = options(
     suite,
     click.option("--answers", default="free", show_default=True,
                  help="free, constrained, first-token; several with commas."),
-    click.option("--draws", default=1, show_default=True, help="Draws a cell."),
-    click.option("--order", default="grouped", show_default=True,
-                 help="grouped by framing, or random:SEED."),
+    click.option("--draws", type=int, show_default="fingerprint 1, label-swap 5",
+                 help="Draws a cell."),
+    click.option("--order", show_default="fingerprint grouped, label-swap random:1",
+                 help="grouped as designed, or random:SEED."),
     click.option("--until-dissent", is_flag=True,
-                 help="Ask a pair no further once it cannot commit."),
+                 help="fingerprint: ask a pair no further once it cannot commit."),
+    click.option("--vary", metavar="FACTORS",
+                 help="label-swap: wording, asked, alphabet; several with commas."),
+    click.option("--decisions", metavar="NAMES",
+                 help="label-swap: these decisions only, with commas."),
+    click.option("--min-valid", type=click.IntRange(1),
+                 help="label-swap: valid replies that every cell of a block needs."
+                 "  [default: 3]"),
+    click.option("--family", metavar="TESTS",
+                 help="label-swap: the omnibus tests corrected together, matched or both."
+                 "  [default: matched]"),
+    click.option("--rerun-of", metavar="RUN",
+                 help="label-swap: the run that this one asks again, under other limits."),
 )
 price = click.option("--price", metavar="PROMPT,COMPLETION",
                      help="USD a million tokens, as in 0.15,0.60.")
@@ -91,12 +105,18 @@ def app() -> None:
 @app.command()
 @design
 @price
+@click.option("--detect", type=click.FloatRange(0, min_open=True), metavar="POINTS",
+              help="label-swap: how many decisions it takes to see this position bias.")
+@click.option("--spread", type=click.FloatRange(0), metavar="POINTS",
+              help="label-swap: the SD of position bias between decisions, for --detect.")
 @as_json
-def plan(price: str | None, as_json: bool, **asked: Any) -> None:
+def plan(
+    price: str | None, detect: float | None, spread: float | None, as_json: bool, **asked: Any
+) -> None:
     """How many calls a run takes and what they may cost; opens no connection."""
     from equipoise.cli import planning
 
-    planning.show(planning.plan(**asked), price, as_json)
+    planning.show(planning.plan(**asked), price, as_json, {"detect": detect, "spread": spread})
 
 
 @app.command()
@@ -226,9 +246,10 @@ def doctor(ledger: Path, as_json: bool) -> None:
 
 @app.command()
 @click.argument("instrument", default="fingerprint")
-@click.option("--suite", default="quick", show_default=True, help="demo, quick, core or full.")
+@click.option("--suite", show_default="fingerprint quick, label-swap standard",
+              help="The suite to prove it on.")
 @as_json
-def selftest(instrument: str, suite: str, as_json: bool) -> None:
+def selftest(instrument: str, suite: str | None, as_json: bool) -> None:
     """Put planted subjects through an instrument: it must find each trait and no other."""
     from equipoise.cli import checks
 

@@ -6,29 +6,27 @@ import json
 import random
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.planning import confirm
-from equipoise.cli.results import rate_values
+from equipoise.cli.proving import DIFFERENT
 from equipoise.cli.running import Terms, finished, on_record, recorded_stimuli, recorded_study
-from equipoise.cli.screen import emit, emit_json, printable, say, table
-from equipoise.cli.studies import Study, instrument_named, study
-from equipoise.cli.subjects import TRAITS, reached
+from equipoise.cli.screen import emit, emit_json, printable, say
+from equipoise.cli.studies import Study, handling
+from equipoise.cli.subjects import reached
+from equipoise.cli.values import rate_values
 from equipoise.desk import Desk
 from equipoise.elicit import NO_REPLY
-from equipoise.instruments.fingerprint.measures import Fingerprint
 from equipoise.ledger import Head, Ledger, Run, verify
-from equipoise.providers import planted
 from equipoise.reading.by_name import READERS
 from equipoise.registration import Registration
 from equipoise.report.words import share
 from equipoise.stats.wilson import Rate, rate
 from equipoise.terms import Completion, Misuse, Nonresponse, Observation, Subject
 
-DIFFERENT = 10
 FAULTS_SHOWN = 20
 
 
@@ -86,7 +84,7 @@ def replay(
             after = finished(_asked_again(ledger, new, laid_out, chosen))
     finally:
         ledger.close()
-    reader = registration.primary.rpartition(" ")[2]
+    reader = laid_out.reader
     both = [(b, a) for b, a in zip(chosen, after.observations, strict=True) if not _lost(a)]
     readings = rate(sum(b.value.readings[reader].value == a.value.readings[reader].value
                         for b, a in both), len(both))
@@ -121,7 +119,7 @@ async def _asked_again(
 ) -> Administration[Any]:
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
-    async with reached(subjects, laid_out.suite) as provider:
+    async with reached(subjects, laid_out) as provider:
         return await administer(laid_out.instrument, [o.trial for o in chosen],
                                 Desk(ledger, run, provider), at_once=1)
 
@@ -142,65 +140,9 @@ def _show_replay(name: str, again: str, readings: Rate, texts: Rate, as_json: bo
         raise Misuse(f"{readings.n - readings.count} of {readings.n} readings differ.", DIFFERENT)
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What an instrument must find in a planted subject."""
-
-    trait: str
-    found: str
-    holds: bool
-
-
-def selftest(instrument: str, suite_name: str, as_json: bool) -> None:
-    """Run every planted subject through the whole pipeline and check what was found."""
-    register = instrument_named(instrument)
-    subjects = [planted.subject(trait) for trait in TRAITS]
-    registration, stimuli = register(suite_name, subjects, ["free"])
-    found = finished(_planted(registration, stimuli))
-    checks = [expected for f in found if f.reader == "stated_choice" for expected in expect(f)]
-    if as_json:
-        emit_json({"suite": suite_name, "checks": [vars(check) for check in checks]})
-    else:
-        emit(table(["planted", "found", "as it should"],
-                   [[c.trait, c.found, "yes" if c.holds else "NO"] for c in checks]))
-    if not all(check.holds for check in checks):
-        raise Misuse("The instrument does not find what was planted.", DIFFERENT)
-
-
-async def _planted(registration: Registration, stimuli: Any) -> tuple[Fingerprint, ...]:
-    import tempfile
-
-    laid_out = study(registration, stimuli)
-    with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger.open(Path(folder) / "ledger.db")
-        try:
-            run = ledger.register("selftest", registration.as_json(), stimuli.texts)
-            subjects = [Subject(**s) for s in registration.subjects]
-            async with reached(subjects, laid_out.suite) as provider:
-                found = await administer(laid_out.instrument, laid_out.trials,
-                                         Desk(ledger, run, provider), at_once=64)
-        finally:
-            ledger.close()
-    fingerprints: tuple[Fingerprint, ...] = laid_out.instrument.analyse(
-        found.observations).fingerprints
-    return fingerprints
-
-
-def expect(f: Fingerprint) -> Iterator[Expected]:
-    """What must be found in each planted subject, and not mistaken for another trait."""
-    n, commits, causes = len(f.slots), f.commits.count, f.causes
-    said = ", ".join([f"{commits} of {n} committed", *(f"{k} {c}" for c, k in causes.items())])
-    wanted = {
-        "holds": commits == n,
-        "follows-position": commits == 0 and causes == {"position": n},
-        "changes-with-language": commits == 0 and causes == {"dissent": n}
-        and f.languages["en–fr"].count == 0 and f.languages["fr–zh"].count == n,
-        "refuses-topic": 0 < causes.get("refused", 0) == n - commits,
-        "flips-coins": commits <= 3 and causes.get("dissent", 0) >= 0.9 * (n - commits),
-        "dissents-once": commits == 0 and causes == {"dissent": n},
-    }[f.subject]
-    yield Expected(f.subject, said, wanted and f.cells.n - f.cells.count == f.lost.get(
-        "refused", 0))
+def selftest(instrument: str, suite_name: str | None, as_json: bool) -> None:
+    """Put planted subjects through an instrument; raises Misuse (exit 10) where one is misfound."""
+    handling(instrument).selftest(suite_name, as_json)
 
 
 def try_reader(name: str, file: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from equipoise.cli.running import read_run
 from equipoise.cli.screen import emit, say
+from equipoise.cli.studies import handling
 from equipoise.ledger import Ledger
 from equipoise.report.writing import write_whole
 from equipoise.terms import Misuse, Nonresponse, Observation
@@ -24,10 +25,11 @@ def export(path: Path, name: str, out: Path, form: str, raw: bool) -> None:
         raise Misuse(f"No format {form!r}: there are csv and jsonl.")
     ledger = Ledger.open(path, read_only=True)
     try:
-        _, _, found = read_run(ledger, name)
+        _, laid_out, found = read_run(ledger, name)
     finally:
         ledger.close()
-    rows = [row(observation) for observation in found.observations]
+    columns = handling(laid_out.registration.instrument).columns
+    rows = [{**row(o), **columns(o)} for o in found.observations]
     text = _csv(rows, raw) if form == "csv" else "".join(
         json.dumps(r, ensure_ascii=True) + "\n" for r in rows)
     if str(out) == "-":

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from equipoise.cli.progress import clock
 from equipoise.cli.running import Terms
 from equipoise.cli.screen import emit, emit_json
-from equipoise.cli.studies import instrument_named, study
+from equipoise.cli.studies import Study, first_question, handling, register, study
 from equipoise.cli.subjects import subject
 from equipoise.providers import dialect
 from equipoise.providers.limits import Price
 from equipoise.registration import Registration
 from equipoise.stimuli import Stimuli
-from equipoise.terms import AnswerMode, Misuse, user
+from equipoise.terms import AnswerMode, Misuse
 
 Planned = tuple[Registration, Stimuli]
 ASKS_FROM_CALLS = 100
-LOCAL_CELLS_PER_SECOND = {"free": 5.0, "constrained": 6.5, "first-token": 10.0}
-USUAL_PROMPT, USUAL_REPLY = 60, 12
 
 
 def plan(
-    instrument: str, subjects: Sequence[str], suite: str, answers: str, **more: Any
+    instrument: str, subjects: Sequence[str], answers: str, **more: Any
 ) -> Planned:
     """The registration a command amounts to, and its stimuli; raises Misuse for bad words."""
-    register = instrument_named(instrument)
-    named = [subject(spec) for spec in subjects]
+    how = handling(instrument)
+    named = [subject(spec, how) for spec in subjects]
     if len({s.name for s in named}) < len(named):
         raise Misuse("Two subjects have one name. Name each subject once a run.")
     modes = [answer.strip() for answer in answers.split(",") if answer.strip()]
-    return register(suite, named, modes, **more)
+    return register(instrument, named, answers=modes, **more)
 
 
 def priced(price: str | None) -> Price | None:
@@ -75,82 +73,78 @@ def confirm(planned: Planned, terms: Terms, yes: bool) -> None:
         raise Misuse("Nothing was sent.")
 
 
-def show(planned: Planned, price: str | None, as_json: bool) -> None:
-    """Print the plan."""
+def show(
+    planned: Planned, price: str | None, as_json: bool, asked: Mapping[str, Any] = {}
+) -> None:
+    """Print the plan; `asked` is what else a person wants to know of the design."""
     registration, stimuli = planned
-    said = described(registration, stimuli, priced(price))
+    laid_out = study(registration, stimuli)
+    more, lines = handling(registration.instrument).planned(laid_out, asked)
+    said = {**described(laid_out, priced(price)), **more}
     if as_json:
         emit_json(said)
         return
-    cost = said["cost_usd"]
-    lines = [
+    emit("\n".join(_lines(registration, said, lines)))
+
+
+def _lines(
+    registration: Registration, said: Mapping[str, Any], more: Sequence[str]
+) -> list[str]:
+    cost, seconds = said["cost_usd"], said["seconds"]
+    calls = "exactly, plus retries" if "calls_least" not in said or (
+        said["calls_least"] == said["calls"]
+    ) else f"at most; {said['calls_least']:,} if every pair dissents at once"
+    return [
         f"Run           {said['run']}",
         f"Subjects      {', '.join(said['subjects'])}",
-        f"Suite         {registration.suite}: {said['pairs']:,} pairs,"
-        f" {said['cells_a_pair']} cells a pair and answer mode",
+        *more,
         f"Answers       {', '.join(registration.factors['answer'])}",
         f"Primary       {registration.primary}",
-        f"Calls         {said['calls']:,}" + (
-            f" at most; {said['calls_least']:,} if every pair dissents at once"
-            if registration.until_dissent else " exactly, plus retries"),
+        f"Calls         {said['calls']:,} {calls}",
         "Cost          " + (
             "nothing" if cost == 0 else "unknown: give --price" if cost is None else
             f"${cost['low']:.4f} to ${cost['worst']:.4f}, expected ${cost['expected']:.4f}"),
+        *([] if seconds is None else [f"Time          about {clock(seconds)} on two cores"]),
+        f"Registration  {registration.hash}",
     ]
-    if said["seconds"] is not None:
-        lines.append(f"Time          about {clock(said['seconds'])} on two cores")
-    lines.append(f"Registration  {registration.hash}")
-    emit("\n".join(lines))
 
 
-def described(
-    registration: Registration, stimuli: Stimuli, price: Price | None
-) -> dict[str, Any]:
+def described(laid_out: Study, price: Price | None) -> dict[str, Any]:
     """The plan as values: calls are exact, costs in USD, `None` where no price is known."""
+    registration = laid_out.registration
     dialects = {s["dialect"] for s in registration.subjects}
     modes = registration.factors["answer"]
-    each = registration.cells / len(modes)
-    local = dialects == {"llamacpp"}
-    answers = len(modes) * registration.draws * len(registration.subjects)
+    each, local = registration.cells / len(modes), dialects == {"llamacpp"}
+    pace = handling(registration.instrument).local_pace
     return {
         "run": registration.name,
         "registration": registration.hash,
         "subjects": [s["name"] for s in registration.subjects],
-        "pairs": len(registration.items),
-        "cells_a_pair": 2 * len(registration.factors["framing"]),
         "calls": registration.cells,
-        "calls_least": (len(registration.items) * answers if registration.until_dissent
-                        else registration.cells),
-        "cost_usd": 0 if "openai" not in dialects else _costs(registration, stimuli, price),
-        "seconds": sum(each / LOCAL_CELLS_PER_SECOND[m] for m in modes) if local else None,
+        "cost_usd": 0 if "openai" not in dialects else _costs(laid_out, price),
+        "seconds": sum(each / pace[mode] for mode in modes) if local else None,
     }
 
 
-def _costs(
-    registration: Registration, stimuli: Stimuli, price: Price | None
-) -> dict[str, float] | None:
+def _costs(laid_out: Study, price: Price | None) -> dict[str, float] | None:
     if price is None:
         return None
-    longest = _longest(registration, stimuli)
-    each = registration.cells / len(longest)
-    worst = sum(price.worst(body) * each for body in longest)
-    usual = (USUAL_PROMPT * price.prompt + USUAL_REPLY * price.completion) / 1e6
-    least = (USUAL_PROMPT / 2 * price.prompt + 1 * price.completion) / 1e6
-    cells = registration.cells
+    longest = _longest(laid_out)
+    cells = laid_out.registration.cells
+    worst = sum(price.worst(body) * cells / len(longest) for body in longest)
+    prompt, reply = handling(laid_out.registration.instrument).usual
+    usual = (prompt * price.prompt + reply * price.completion) / 1e6
+    least = (prompt / 2 * price.prompt + 1 * price.completion) / 1e6
     return {"low": least * cells, "expected": min(usual * cells, worst), "worst": worst}
 
 
-def _longest(registration: Registration, stimuli: Stimuli) -> list[bytes]:
+def _longest(laid_out: Study) -> list[bytes]:
     """The longest request of each answer mode, as the bytes that will be sent."""
-    laid_out = study(registration, stimuli)
     found: dict[str, bytes] = {}
     for trial in laid_out.trials:
-        answer, framing, order = trial.condition.values()
-        mode = cast(AnswerMode, answer)
-        words = laid_out.suite.shown(trial.item, framing, order)
-        text = laid_out.suite.worded(framing, words)
+        messages, mode, choices = first_question(laid_out.instrument, trial)
         encode = dialect(trial.subject.dialect).encode
-        body = encode(trial.subject, (user(text),), mode, words).body
-        if len(body) > len(found.get(answer, b"")):
-            found[answer] = body
+        body = encode(trial.subject, messages, cast(AnswerMode, mode), choices).body
+        if len(body) > len(found.get(mode, b"")):
+            found[mode] = body
     return list(found.values())

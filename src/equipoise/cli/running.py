@@ -132,10 +132,10 @@ async def _administered(
     at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)
     budget = Budget(max_usd=terms.max_usd, max_calls=terms.max_calls)
     progress = Progress(
-        len(laid_out.trials), registration.primary.rpartition(" ")[2], quiet=terms.quiet,
+        len(laid_out.trials), laid_out.reader, quiet=terms.quiet,
         cost=lambda: budget.spent_usd if terms.price else None,
     )
-    async with reached(subjects, laid_out.suite) as provider:
+    async with reached(subjects, laid_out) as provider:
         desk = Desk(
             ledger, run, provider, retry_unknown=terms.retry_unknown,
             guard=_guard(terms, budget, lambda: desk.stopped is not None),

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from equipoise.administer import Halting
 from equipoise.design import in_random_order
-from equipoise.instruments.fingerprint.halting import UntilDissent
-from equipoise.instruments.fingerprint.instrument import (
-    NAME,
-    PRIMARY,
-    READERS,
-    Choice,
-    factors,
-    fingerprint,
-)
-from equipoise.instruments.fingerprint.suite import FULL, SHIPPED, Suite, suite
+from equipoise.ledger import Head, Run
 from equipoise.registration import Registration, require_registered
 from equipoise.stimuli import Stimuli, load
-from equipoise.terms import Instrument, Misuse, Subject, Trial
+from equipoise.terms import (
+    Completion,
+    Instrument,
+    Message,
+    Misuse,
+    Nonresponse,
+    Observation,
+    Request,
+    Subject,
+    Trial,
+)
+
+INSTRUMENTS: Mapping[str, str] = {
+    "fingerprint": "equipoise.cli.fingerprint",
+    "label-swap": "equipoise.cli.label_swap",
+}
+"""Where what the command line needs of each instrument stands; imported when it is named."""
 
 MOST_DRAWS = 1000
+SETTINGS = frozenset(("suite", "answers"))
 
 
 @dataclass(frozen=True)
@@ -31,65 +41,120 @@ class Study:
     """A registered run, ready to be administered or read."""
 
     registration: Registration
-    suite: Suite
-    instrument: Instrument[Choice]
+    suite: Any
+    instrument: Instrument[Any]
     trials: Sequence[Trial]
-    halting: Halting | None
+    halting: Halting | None = None
+
+    @property
+    def reader(self) -> str:
+        """The reader that the registered measure names."""
+        return self.registration.primary.rpartition(" ")[2]
+
+    def in_registered_order(
+        self, observations: Iterable[Observation[Any]]
+    ) -> list[Observation[Any]]:
+        """Subjects and answer modes as registered, whatever was asked when."""
+        subjects = {s["name"]: place for place, s in enumerate(self.registration.subjects)}
+        answers = {name: place for place, name in enumerate(self.registration.factors["answer"])}
+        return sorted(observations, key=lambda o: (
+            subjects[o.trial.subject.name], answers[o.trial.condition["answer"]]))
+
+    def analyse(self, observations: Iterable[Observation[Any]]) -> Any:
+        """The instrument's findings, in the registered order."""
+        return self.instrument.analyse(self.in_registered_order(observations))
 
 
-def stimuli_of(name: str) -> tuple[Stimuli, str]:
-    """The stimuli a suite's name stands for, and the suite's name within them.
+@dataclass(frozen=True)
+class Handling:
+    """What the command line does with one instrument.
 
-    A name with a slash, or of a folder that is there, is a person's own folder of stimuli,
-    `folder:suite` one suite of it. Framings it does not hold are the shipped ones.
+    `options` are the design options it takes beside suite, answers, draws and order; `settings`
+    what its subjects are asked with unless they say otherwise, by route; `usual` the tokens of a
+    usual prompt and reply, and `local_pace` the cells a second of a small model on two cores,
+    both for `plan` alone.
     """
-    place, _, within = name.partition(":")
-    if "/" not in place and not Path(place).is_dir():
-        return load(SHIPPED), name
-    return load(Path(place), beneath=SHIPPED, only=("framings.toml",)), within or FULL
+
+    options: frozenset[str]
+    suite: str
+    settings: Mapping[str, Mapping[str, Any]]
+    traits: tuple[str, ...]
+    usual: tuple[int, int]
+    local_pace: Mapping[str, float]
+    register: Callable[..., tuple[Registration, Stimuli]]
+    lay_out: Callable[[Registration, Stimuli], Study]
+    planted: Callable[[Study, Subject], Callable[[Request], str | Completion]]
+    table: Callable[[Any, Registration, str | None], str]
+    moved: Callable[[Any, str, str], str]
+    values: Callable[[Any], dict[str, Any]]
+    page: Callable[[Run, Study, Sequence[Observation[Any]], Head], str]
+    columns: Callable[[Observation[Any]], Mapping[str, Any]]
+    planned: Callable[[Study, Mapping[str, Any]], tuple[Mapping[str, Any], Sequence[str]]]
+    selftest: Callable[[str | None, bool], None]
 
 
-def register_fingerprint(
-    suite_name: str,
-    subjects: Sequence[Subject],
-    answers: Sequence[Any],
-    *,
-    draws: int = 1,
-    order: str = "grouped",
-    until_dissent: bool = False,
+def handling(name: str) -> Handling:
+    """What the command line does with that instrument; raises Misuse for one there is not."""
+    if name not in INSTRUMENTS:
+        near = get_close_matches(name, INSTRUMENTS, 1)
+        raise Misuse(f"No instrument {name!r}." + (f" Did you mean {near[0]!r}?" if near else "")
+                     + f" There are: {', '.join(INSTRUMENTS)}.")
+    found: Handling = import_module(INSTRUMENTS[name]).HANDLING
+    return found
+
+
+def register(
+    name: str, subjects: Sequence[Subject], *, suite: str | None = None, **asked: Any
 ) -> tuple[Registration, Stimuli]:
-    """What a fingerprint run will ask, of whom and how often; checks all of it."""
-    if not 1 <= draws <= MOST_DRAWS:
-        raise Misuse(f"{draws:,} draws were asked for; a cell needs at least 1 and takes at most"
-                     f" {MOST_DRAWS:,}.")
-    stimuli, within = stimuli_of(suite_name)
-    laid_out = suite(stimuli, within)
-    instrument = fingerprint(laid_out, answers, draws)
-    cells = sum(len(instrument.design(subject)) for subject in subjects)
-    _in_order([], order)
-    return Registration(
-        NAME, within, stimuli.stamp, tuple(s.as_json() for s in subjects),
-        tuple(laid_out.pairs), factors(laid_out, answers), draws, cells, order,
-        tuple(READERS), PRIMARY, until_dissent,
-    ), stimuli
+    """What a run of that instrument will ask, of whom and how often; checks all of it.
+
+    Raises Misuse for an option that the instrument does not take.
+    """
+    how = handling(name)
+    given = {option: value for option, value in asked.items()
+             if value is not None and value is not False and value != ""}
+    if spare := sorted(given.keys() - how.options - {"answers", "draws", "order"}):
+        raise Misuse(f"--{spare[0].replace('_', '-')} is no option of {name}."
+                     + (f" It takes {_options(how.options)}." if how.options else ""))
+    return how.register(suite or how.suite, subjects, **given)
+
+
+def _options(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
 
 
 def study(registration: Registration, stimuli: Stimuli) -> Study:
     """The instrument, its trials in order and its halting rule, from a registration alone."""
-    laid_out = suite(stimuli, registration.suite)
-    answers: Any = registration.factors["answer"]
-    instrument = fingerprint(laid_out, answers, registration.draws)
+    return handling(registration.instrument).lay_out(registration, stimuli)
+
+
+def stimuli_of(
+    name: str, shipped: Path, names: Sequence[str], only: Sequence[str]
+) -> tuple[Stimuli, str]:
+    """The stimuli a suite's name stands for, and the suite's name within them.
+
+    A name with a slash, or of a folder that is there, is a person's own folder of stimuli,
+    `folder:suite` one suite of it; what it lacks of `only` is the shipped file. Anything else
+    names a suite of the shipped stimuli; `names[0]` is that of a folder as a whole.
+    """
+    place, _, within = name.partition(":")
+    if "/" not in place and not Path(place).is_dir():
+        return load(shipped), name
+    return load(Path(place), beneath=shipped, only=only), within or names[0]
+
+
+def laid_out_trials(instrument: Instrument[Any], registration: Registration) -> list[Trial]:
+    """Every trial of every registered subject, in the registered order."""
     trials: list[Trial] = []
     for subject in registration.subjects:
         trials += instrument.design(Subject(**subject))
-    trials = _in_order(trials, registration.order)
+    trials = in_order(trials, registration.order)
     require_registered(registration, trials)
-    reader = registration.primary.rpartition(" ")[2]
-    return Study(registration, laid_out, instrument, trials,
-                 UntilDissent(reader) if registration.until_dissent else None)
+    return trials
 
 
-def _in_order(trials: list[Trial], order: str) -> list[Trial]:
+def in_order(trials: list[Trial], order: str) -> list[Trial]:
+    """The trials as designed (`grouped`) or shuffled (`random:SEED`); else raises Misuse."""
     kind, _, seed = order.partition(":")
     if order == "grouped":
         return trials
@@ -98,11 +163,29 @@ def _in_order(trials: list[Trial], order: str) -> list[Trial]:
     raise Misuse(f"No order {order!r}: there are grouped and random:SEED.")
 
 
-REGISTER: Mapping[str, Callable[..., tuple[Registration, Stimuli]]] = {NAME: register_fingerprint}
+def require_draws(draws: int, least: int = 1, why: str = "") -> None:
+    """Raises Misuse for a number of draws that no cell can have."""
+    if not least <= draws <= MOST_DRAWS:
+        raise Misuse(f"{draws:,} draws were asked for; a cell needs at least {least}{why} and"
+                     f" takes at most {MOST_DRAWS:,}.")
 
 
-def instrument_named(name: str) -> Callable[..., tuple[Registration, Stimuli]]:
-    """How to register that instrument's runs; raises Misuse for one there is not."""
-    if name not in REGISTER:
-        raise Misuse(f"No instrument {name!r}. There is: {', '.join(REGISTER)}.")
-    return REGISTER[name]
+def first_question(
+    instrument: Instrument[Any], trial: Trial
+) -> tuple[tuple[Message, ...], str, Sequence[str]]:
+    """The messages, the answer mode and the choices of a trial's first question; asks nothing."""
+    found: list[tuple[tuple[Message, ...], str, Sequence[str]]] = []
+
+    async def ask(
+        stage: str, messages: Iterable[Message], *, mode: str = "free",
+        choices: Sequence[str] = (), **_: Any,
+    ) -> Nonresponse:
+        found.append((tuple(messages), mode, choices))
+        return Nonresponse("not asked")
+
+    coroutine: Any = instrument.conduct(trial, ask)
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return found[0]
+    raise TypeError(f"{trial.instrument} awaits something other than ask")

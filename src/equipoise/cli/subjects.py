@@ -18,8 +18,7 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from equipoise.instruments.fingerprint import planted as traits
-from equipoise.instruments.fingerprint.suite import Suite
+from equipoise.cli.studies import Handling, Study, handling
 from equipoise.providers import planted
 from equipoise.providers.engine import Engine, engine_of, serve
 from equipoise.providers.weights import Weights, is_path, locate
@@ -27,28 +26,24 @@ from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Subject
 
 LOCAL = "local"
 OPENAI = "https://api.openai.com/v1"
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "local": {"temperature": 0, "max_tokens": 24, "seed": 0},
-    "openai": {"temperature": 0, "max_tokens": 256},
-    "planted": {},
-}
-ROUTES = tuple(DEFAULTS)
-TRAITS = ("holds", "follows-position", "changes-with-language", "refuses-topic", "flips-coins",
-          "dissents-once")
+ROUTES = ("local", "openai", "planted")
 KNOWN: Mapping[str, type] = {
     "temperature": float, "max_tokens": int, "max_completion_tokens": int, "seed": int,
     "top_p": float, "top_k": int, "min_p": float, "frequency_penalty": float,
     "presence_penalty": float, "repeat_penalty": float, "reasoning_effort": str, "stop": str,
     "user": str, "service_tier": str, "family": str, "key_env": str, "context": int,
     "slots": int, "prompt_cache": bool, "flash_attention": bool, "batch": int,
+    "points": float, "noise": float, "grid": int,
 }
 PROVIDER_DEFAULT = "provider-default"
 OURS = frozenset({"model", "messages", "stream", "logprobs", "top_logprobs", "grammar", "n",
                   "response_format"})
 
 
-def subject(spec: str) -> Subject:
-    """The subject a short form names; opens no connection.
+def subject(spec: str, how: Handling) -> Subject:
+    """The subject a short form names, with the instrument's settings beneath its own.
+
+    Opens no connection.
 
     Raises Misuse that says what was wanted.
     """
@@ -59,24 +54,25 @@ def subject(spec: str) -> Subject:
             f"No subject {spec!r}: wanted local:MODEL, openai:MODEL@BASE_URL or planted:TRAIT,"
             " with settings as ?max_tokens=32."
         )
-    settings = _settings(route, query)
+    settings = _settings(how.settings[route], query)
     if route == "local":
         weights = locate(name)
         return _local(weights, weights.path.as_uri() if is_path(name) else LOCAL, settings)
     if route == "openai":
         return _openai(name, settings)
-    if name not in TRAITS:
-        near = get_close_matches(name, TRAITS, 1)
+    if name not in how.traits:
+        near = get_close_matches(name, how.traits, 1)
         raise Misuse(
             f"No planted trait {name!r}."
-            + (f" Did you mean {near[0]!r}?" if near else "") + f" There are: {', '.join(TRAITS)}."
+            + (f" Did you mean {near[0]!r}?" if near else "")
+            + f" There are: {', '.join(how.traits)}."
         )
     return planted.subject(name, **settings)
 
 
-def _settings(route: str, query: str) -> dict[str, Any]:
-    """The route's defaults with the query's own; `provider-default` leaves a setting out."""
-    settings: dict[str, Any] = dict(DEFAULTS[route])
+def _settings(defaults: Mapping[str, Any], query: str) -> dict[str, Any]:
+    """The defaults with the query's own; `provider-default` leaves a setting out."""
+    settings: dict[str, Any] = dict(defaults)
     for name, text in parse_qsl(query, keep_blank_values=True):
         try:
             settings[name] = json.loads(text)
@@ -136,11 +132,11 @@ def _openai(name: str, settings: dict[str, Any]) -> Subject:
 
 
 @asynccontextmanager
-async def reached(subjects: list[Subject], suite: Suite) -> AsyncIterator[Provider]:
+async def reached(subjects: list[Subject], laid_out: Study) -> AsyncIterator[Provider]:
     """One provider for all the subjects; engines are up and connections open inside."""
     async with AsyncExitStack() as stack:
         providers = {
-            s.stamp: await _provider(s, suite, stack) for s in subjects
+            s.stamp: await _provider(s, laid_out, stack) for s in subjects
         }
 
         if len(providers) == 1:
@@ -153,9 +149,10 @@ async def reached(subjects: list[Subject], suite: Suite) -> AsyncIterator[Provid
         yield provider
 
 
-async def _provider(subject: Subject, suite: Suite, stack: AsyncExitStack) -> Provider:
+async def _provider(subject: Subject, laid_out: Study, stack: AsyncExitStack) -> Provider:
     if subject.dialect == "planted":
-        return planted.answering(traits.answerer(suite, _trait(subject.name, suite)))
+        how = handling(laid_out.registration.instrument)
+        return planted.answering(how.planted(laid_out, subject))
     from equipoise.providers import dialect, http
     from equipoise.providers.keys import key_for
 
@@ -173,15 +170,3 @@ async def _provider(subject: Subject, suite: Suite, stack: AsyncExitStack) -> Pr
         key = key_for(base_url, str(subject.engine.get("key_env", "")))
     url = base_url + dialect(subject.dialect).path
     return await stack.enter_async_context(http.sender(url, key=key))
-
-
-def _trait(name: str, suite: Suite) -> traits.Pick:
-    return {
-        "holds": traits.holds({item: "ab"[place % 2] for place, item in enumerate(suite.pairs)}),
-        "follows-position": traits.follows_position,
-        "changes-with-language": traits.changes_with_language,
-        "refuses-topic": traits.refuses(suite, frozenset(list(dict.fromkeys(
-            pair.category for pair in suite.pairs.values()))[::4])),
-        "flips-coins": traits.flips_coins,
-        "dissents-once": traits.dissents_once,
-    }[name]

@@ -62,13 +62,15 @@ def subject(name: str, family: str = "planted", **settings: Any) -> Subject:
     return Subject(name, name, family, "planted", settings=settings)
 
 
-def answering(answer: Callable[[Request], str]) -> Provider:
+def answering(answer: Callable[[Request], str | Completion]) -> Provider:
     """A provider that says what `answer` makes of the request."""
 
     async def provider(request: Request) -> Reply:
-        text = answer(request)
+        found = answer(request)
+        if isinstance(found, Completion):
+            return said(found.text, found.finish)
         if request.mode == "first-token":
-            return said(text, first_token=[[text, 0.0]])
-        return said(text)
+            return said(found, first_token=[[found, 0.0]])
+        return said(found)
 
     return provider

@@ -43,6 +43,48 @@ def balance_line(a: int, b: int, lost: int, committed: bool) -> Markup:
     return _svg("line", 20, parts)
 
 
+def forest(
+    value: float | Undefined, low: float | Undefined, high: float | Undefined, scale: float,
+    *, lost: float = 0.0, full: bool = False,
+) -> Markup:
+    """A mean in points with its interval on a balance line from -scale to +scale, plus right.
+
+    A dot for plus, a diamond for minus, filled where `full`; an interval beyond the scale ends
+    in an arrow. `lost` is the share of replies lost, as the grey stub. Undefined: the axis alone.
+    """
+    parts = [_f('<line class="axis" x1="{}%" x2="{}%" y1="10" y2="10"/>', LEFT, CENTRE + HALF),
+             _f('<line class="zero" x1="{0}%" x2="{0}%" y1="3" y2="17"/>', CENTRE)]
+    if lost:
+        parts.append(_f('<rect class="stub" x="{}%" y="7" width="{}%" height="6"/>', STUB,
+                        STUB_WIDTH * lost))
+
+    def at(points: float) -> float:
+        return CENTRE + HALF * max(-1.0, min(1.0, points / scale))
+
+    if not isinstance(low, Undefined) and not isinstance(high, Undefined):
+        parts.append(_f('<line class="whisker" x1="{}%" x2="{}%" y1="10" y2="10"/>',
+                        at(low), at(high)))
+        parts += [_f('<svg x="{}%" y="10" overflow="visible"><path class="beyond" d="M{} -4l{} 4'
+                     'l{} 4"/></svg>', at(end), -5 * way, 5 * way, -5 * way)
+                  for end, way in ((low, -1), (high, 1)) if abs(end) > scale]
+    if not isinstance(value, Undefined):
+        shape = "a" if value > 0 else "b" if value < 0 else "z"
+        parts.append(_f('<use href="#s{0}" class="m {0}{2}" x="{1}%" y="10"/>', shape, at(value),
+                        " full" if full else ""))
+    return _svg("line", 20, parts)
+
+
+def forest_scale(ends: Iterable[float | Undefined]) -> float:
+    """A round number of points that holds these values, but for the widest tenth of them.
+
+    >>> forest_scale([1.2, -3.4]), forest_scale([])
+    (5.0, 2.0)
+    """
+    sizes = sorted(abs(end) for end in ends if not isinstance(end, Undefined))
+    holds = sizes[max(0, -(-9 * len(sizes) // 10) - 1)] if sizes else 0.0
+    return next((float(s) for s in (2, 5, 10, 20, 30) if holds <= s), 50.0)
+
+
 def strip(cells: Sequence[str]) -> Markup:
     """A pair's cells in order, two a framing: `a` a dot above, `b` a square below, else a dash."""
     places: dict[str, list[int]] = {"a": [], "b": [], "": []}

@@ -5,15 +5,10 @@ The page is one file that loads nothing and runs nothing. The same rows give the
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise.instruments.fingerprint.instrument import Choice
@@ -23,6 +18,7 @@ from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
 from equipoise.report import charts, sentences, words
 from equipoise.report.arms import FATES, Arm, Gathered, gather, name_of
+from equipoise.report.environment import environment, style, subject_of
 from equipoise.report.rows import (
     CELL,
     DIFFERENCES,
@@ -43,12 +39,10 @@ from equipoise.report.tables import (
     losses,
     prompts,
 )
-from equipoise.report.visible import shown
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import rate
 from equipoise.terms import Observation
 
-TEMPLATES = Path(__file__).parent / "templates"
 MOST_DIFFERENCES, MOST_OPEN, MOST_CHANGED = 100, 40, 12
 
 
@@ -125,7 +119,7 @@ def page(
     """The page of a run, as HTML text."""
     g = gather(registration, suite, observations)
     replies = with_replies(g)
-    return _environment().get_template("fingerprint.html.j2").render(
+    return environment().get_template("fingerprint.html.j2").render(
         g=g, run=run, head=str(head), registration=registration,
         asked=words.when(run.at),
         command=shlex.quote(run.name),
@@ -133,38 +127,14 @@ def page(
         meanings=sentences.meanings(g), fates=[fate for fate in FATES if _met(g, fate)],
         arms=[arm_view(g, arm, replies) for arm in g.arms],
         measured=not registration.until_dissent,
-        subjects=[_subject(subject) for subject in registration.subjects],
+        subjects=[subject_of(subject) for subject in registration.subjects],
+        style=style("page"),
         prompts=prompts(g) if g.suite.pairs else (),
         differences=_differences(g),
         readers=registration.readers,
         replies=len(replies), every=sum(len(arm.cells) for arm in g.arms),
         first_of_fate=FIRST_OF_FATE, first_of_differences=FIRST_OF_DIFFERENCES,
     )
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=shown,
-    )
-    made.filters |= {
-        "of": words.of, "bounds": words.bounds, "spelled": words.spelled,
-        "thousands": lambda n: f"{n:,}", "ticked": _ticked,
-        "listed": words.listed,
-    }
-    made.globals |= {
-        "glyph": charts.glyph, "swatch": charts.swatch, "slug": charts.slug,
-        "style": Markup((TEMPLATES / "fingerprint.css").read_text(encoding="utf-8")),
-    }
-    return made
-
-
-def _ticked(sentence: str) -> Markup:
-    """A sentence with what stands between backticks set as code."""
-    parts = [Markup("<code>{}</code>" if place % 2 else "{}").format(part)
-             for place, part in enumerate(sentence.split("`"))]
-    return Markup("").join(parts)
 
 
 def arm_view(g: Gathered, arm: Arm, replies: frozenset[tuple[str, str]]) -> ArmView:
@@ -225,21 +195,6 @@ def _sharpness(arm: Arm) -> Sharpness | None:
 
 def _met(g: Gathered, fate: str) -> bool:
     return any(fate in arm.fates for arm in g.arms)
-
-
-def _subject(subject: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        **{part: str(subject[part]) for part in ("name", "model", "family", "dialect")},
-        "base_url": str(subject["base_url"]),
-        "settings": _settings(subject["settings"]), "engine": _settings(subject["engine"]),
-    }
-
-
-def _settings(found: Mapping[str, Any]) -> str:
-    return " · ".join(
-        f"{name} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}"
-        for name, value in sorted(found.items())
-    )
 
 
 def _differences(g: Gathered) -> list[DifferenceView]:

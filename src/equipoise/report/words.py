@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from equipoise.stats.t_interval import Interval
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import Rate
 
@@ -26,13 +27,34 @@ def percent(value: float | Undefined, digits: int = 0) -> str:
     return f"{100 * value:.{digits}f}%"
 
 
-def number(value: float | Undefined, digits: int = 2) -> str:
-    """A number, or why there is none.
+def number(value: float | Undefined, digits: int = 2, *, signed: bool = False) -> str:
+    """A number, or why there is none; no zero carries a minus.
 
-    >>> number(0.6128)
-    '0.61'
+    >>> number(0.6128), number(1.35, 1, signed=True), number(-0.01, 1, signed=True)
+    ('0.61', '+1.4', '0.0')
     """
-    return UNDEFINED[value.reason] if isinstance(value, Undefined) else f"{value:.{digits}f}"
+    if isinstance(value, Undefined):
+        return UNDEFINED[value.reason]
+    text = f"{value:{'+' if signed else ''}.{digits}f}"
+    return f"{0:.{digits}f}" if float(text) == 0 else text.replace("-", "−")
+
+
+def p_value(found: object) -> str:
+    """A p, given bare or as what has one, to two figures; or why there is none.
+
+    >>> p_value(0.0321), p_value(0.3), p_value(1.2e-11), p_value(1.0)
+    ('.032', '.30', '1.2e-11', '1')
+    """
+    value = getattr(found, "p", found)
+    if isinstance(value, Undefined):
+        return UNDEFINED[value.reason]
+    if not isinstance(value, float | int):
+        raise TypeError(f"{found!r} has no p")
+    if value >= 0.995:
+        return "1"
+    if value < 0.0005:
+        return f"{value:.1e}".replace("e-0", "e-") if value else "0"
+    return f"{value:.{2 if value >= 0.0995 else 3 if value >= 0.00995 else 4}f}"[1:]
 
 
 def share(found: Rate) -> str:
@@ -99,6 +121,20 @@ def bounds(found: Rate) -> str:
     if isinstance(found.low, Undefined) or isinstance(found.high, Undefined):
         return percent(found.estimate)
     return f"{percent(found.estimate)} [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+
+
+def interval(found: Interval, digits: int = 1) -> str:
+    """A mean in points with its interval, or why there is none.
+
+    >>> from equipoise.stats.t_interval import t_interval
+    >>> interval(t_interval([18, 3.15, 3.15]))
+    '+8.1 [−13.2, +29.4]'
+    """
+    mean = number(found.mean, digits, signed=True)
+    if isinstance(found.low, Undefined) or isinstance(found.high, Undefined):
+        return mean
+    return (f"{mean} [{number(found.low, digits, signed=True)},"
+            f" {number(found.high, digits, signed=True)}]")
 
 
 def when(micros: int) -> str:

@@ -1,0 +1,1 @@
+"""Label swap: does a judge lean toward a label that carries no information, or a position?"""
