@@ -198,6 +198,29 @@ def export(name: str, out: Path, ledger: Path, form: str, raw: bool) -> None:
 
 
 @app.command()
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--log", "file", type=click.Path(path_type=Path), default="measurement-log.md",
+              show_default=True, help="The log: a Markdown file of your own.")
+@click.option("--correct", metavar="TEXT", help="Mark a correction under the run's entry.")
+@click.option("--queue", metavar="TEXT", help="Queue what has not been run: its name, and why.")
+@click.option("--done", metavar="NAME", help="Take this off the queue.")
+@click.option("--check", is_flag=True, help="Derive every entry's result again.")
+@click.option("--page", type=click.Path(path_type=Path), help="Write the log as a page.")
+@ledger
+@as_json
+def log(
+    name: str | None, file: Path, ledger: Path, check: bool, as_json: bool, **asked: Any
+) -> None:
+    """Write a dated entry of a finished run into a measurement log; nothing in it is rewritten."""
+    from equipoise.cli import logging
+
+    if check:
+        logging.check_log(ledger, file, as_json)
+    else:
+        logging.write_log(ledger, name, file, **asked)
+
+
+@app.command()
 @ledger
 @as_json
 def runs(ledger: Path, as_json: bool) -> None:

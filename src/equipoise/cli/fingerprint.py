@@ -30,6 +30,7 @@ from equipoise.instruments.fingerprint.measures import Findings, Fingerprint
 from equipoise.instruments.fingerprint.suite import FULL, SHIPPED, Suite, suite
 from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
+from equipoise.report.log import Entry
 from equipoise.report.words import counted, number, share
 from equipoise.stats.undefined import Undefined
 from equipoise.stimuli import Stimuli
@@ -95,6 +96,15 @@ def page(run: Run, laid_out: Study, observations: Sequence[Observation[Any]], he
     from equipoise.report.fingerprint import page as made
 
     return made(run, laid_out.registration, laid_out.suite, observations, head)
+
+
+def entry(
+    run: Run, laid_out: Study, observations: Sequence[Observation[Any]], head: Head
+) -> Entry:
+    """A finished run as an entry of the log."""
+    from equipoise.report.entries import of_fingerprint
+
+    return of_fingerprint(run, laid_out.registration, laid_out.suite, observations, head)
 
 
 def planned(
@@ -257,6 +267,6 @@ HANDLING = Handling(
     usual=(60, 12),
     local_pace={"free": 5.0, "constrained": 6.5, "first-token": 10.0},
     register=register, lay_out=lay_out, planted=planted, table=as_table, moved=moved,
-    values=as_values, page=page, columns=lambda observation: {}, planned=planned,
+    values=as_values, page=page, entry=entry, columns=lambda observation: {}, planned=planned,
     selftest=selftest,
 )

@@ -32,6 +32,7 @@ from equipoise.instruments.label_swap.suite import SHIPPED, STANDARD, suite
 from equipoise.ledger import Head, Run
 from equipoise.providers import planted as planted_subjects
 from equipoise.registration import Registration
+from equipoise.report.log import Entry
 from equipoise.report.words import counted, interval, number, p_value, share
 from equipoise.stats.clusters import Clustered
 from equipoise.stats.permutation import Omnibus, SwapTest
@@ -104,6 +105,16 @@ def page(run: Run, laid_out: Study, observations: Sequence[Observation[Any]], he
 
     return made(run, laid_out.registration, laid_out.suite,
                 laid_out.in_registered_order(observations), head, laid_out.instrument)
+
+
+def entry(
+    run: Run, laid_out: Study, observations: Sequence[Observation[Any]], head: Head
+) -> Entry:
+    """A finished run as an entry of the log."""
+    from equipoise.report.entries import of_label_swap
+
+    return of_label_swap(run, laid_out.registration, laid_out.suite,
+                         laid_out.analyse(observations), head)
 
 
 def columns(observation: Observation[Any]) -> Mapping[str, Any]:
@@ -448,5 +459,5 @@ HANDLING = Handling(
     usual=(260, 8),
     local_pace={"free": 2.0, "constrained": 3.0},
     register=register, lay_out=lay_out, planted=planted, table=as_table, moved=moved,
-    values=as_values, page=page, columns=columns, planned=planned, selftest=selftest,
+    values=as_values, page=page, entry=entry, columns=columns, planned=planned, selftest=selftest,
 )

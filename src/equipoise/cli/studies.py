@@ -13,6 +13,7 @@ from equipoise.administer import Halting
 from equipoise.design import in_random_order
 from equipoise.ledger import Head, Run
 from equipoise.registration import Registration, require_registered
+from equipoise.report.log import Entry
 from equipoise.stimuli import Stimuli, load
 from equipoise.terms import (
     Completion,
@@ -88,6 +89,7 @@ class Handling:
     moved: Callable[[Any, str, str], str]
     values: Callable[[Any], dict[str, Any]]
     page: Callable[[Run, Study, Sequence[Observation[Any]], Head], str]
+    entry: Callable[[Run, Study, Sequence[Observation[Any]], Head], Entry]
     columns: Callable[[Observation[Any]], Mapping[str, Any]]
     planned: Callable[[Study, Mapping[str, Any]], tuple[Mapping[str, Any], Sequence[str]]]
     selftest: Callable[[str | None, bool], None]

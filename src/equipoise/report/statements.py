@@ -102,7 +102,7 @@ def _flags(f: Judged) -> str:
     more = "more than" if flags.p_own < 0.05 else "no more than"
     return (f"{_plural(flags.count, 'block').capitalize()} of {flags.blocks}"
             f" {_is(flags.count)} flagged (p < .05"
-            f" and a lean of at least 2 points), {more} noise explains: at each block's own noise"
+            f" and a lean of at least 2 points), {more} noise explains: at each block’s own noise"
             f" {flags.expected:.1f} would be (p {p_value(flags.p_own)}; against a nominal 5% p"
             f" {p_value(flags.p_nominal)}).{_where(f)}")
 
