@@ -10,6 +10,9 @@ import click
 
 from equipoise.cli.app import app
 from equipoise.instruments.fingerprint.suite import FULL, SHIPPED, suite
+from equipoise.instruments.label_swap.suite import SHIPPED as LABEL_SWAP
+from equipoise.instruments.label_swap.suite import STANDARD, WORDING
+from equipoise.instruments.label_swap.suite import suite as judged
 from equipoise.ledger.opening import SCHEMA, VERSION
 from equipoise.stimuli import load
 
@@ -72,7 +75,28 @@ def suites() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"commands.md": commands, "ledger-schema.md": schema, "suites.md": suites}
+def label_swap() -> str:
+    """The shipped decisions in every wording, and the labels."""
+    stimuli = load(LABEL_SWAP)
+    of = judged(stimuli, STANDARD, (WORDING,))
+    lines = ["# Decisions and labels of label swap\n", NOTE.rstrip() + "\n",
+             f"Stamp of the stimuli: `{stimuli.stamp}`\n",
+             "`x` and `y` are the two descriptions of the matched condition, `same` that of both"
+             " options in the identical one. A study asks the first wording of each decision, or"
+             " with `--vary wording` all.\n",
+             "## Labels\n", "| kind | pair | third |", "|---|---|---|"]
+    for kind, said in stimuli["labels"].items():
+        lines.append(f"| {kind} | {said['labels'][0]} / {said['labels'][1]} | {said['third']} |")
+    for name, decision in of.decisions.items():
+        lines.append(f"\n## {name}\n\n{decision.about[0].upper()}{decision.about[1:]}.\n")
+        lines += [f"- `{part}`: {getattr(decision, part)}" for part in ("x", "y", "same")]
+        for wording, text in decision.wordings.items():
+            lines.append(f"\n**{wording}**\n\n{block(text)}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"commands.md": commands, "label-swap-stimuli.md": label_swap,
+         "ledger-schema.md": schema, "suites.md": suites}
 
 if __name__ == "__main__":
     for name, make in PAGES.items():

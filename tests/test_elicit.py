@@ -29,12 +29,13 @@ def asked(*answers, **terms):
     """The reading, and what was asked: (stage, the conversation, by whom)."""
     left, seen = list(answers), []
 
-    async def ask(stage, messages, *, by=None):
+    async def ask(stage, messages, *, by=None, **_):
         seen.append((stage, tuple(messages), by))
         answer = left.pop(0)
         return Completion(answer) if isinstance(answer, str) else answer
 
-    return asyncio.run(elicit(ask, "guess", (QUESTION,), number, **terms)), seen
+    found = asyncio.run(elicit(ask, "guess", (QUESTION,), number, **terms))
+    return found.reading, seen
 
 
 def test_a_valid_answer_is_asked_for_once():
@@ -63,12 +64,12 @@ def test_without_a_correction_an_invalid_answer_stands():
 
 @pytest.mark.parametrize("kind", ["refused", "unclear", "truncated"])
 def test_only_an_invalid_answer_is_corrected(kind):
-    async def ask(stage, messages, *, by=None):
+    async def ask(stage, messages, *, by=None, **_):
         return Completion("hm")
 
-    reading = asyncio.run(elicit(
+    found = asyncio.run(elicit(
         ask, "guess", (QUESTION,), lambda _: Reading(Nonresponse(kind), "r"), correct=CORRECT))
-    assert reading.value == Nonresponse(kind)
+    assert found.reading.value == Nonresponse(kind)
 
 
 def test_where_no_reply_comes_the_reading_says_why():

@@ -121,6 +121,7 @@ class Desk:
             *,
             mode: AnswerMode = "free",
             choices: Sequence[str] = (),
+            schema: str = "",
             by: Subject | None = None,
         ) -> Completion | Nonresponse:
             nonlocal asked
@@ -133,7 +134,7 @@ class Desk:
             if past is not None and not self.asks and asked == 1:
                 # Nothing read can have changed a trial's first question.
                 return self._said(past, spoken) or NOT_ASKED
-            request = spoken.encode(subject, tuple(messages), mode, choices)
+            request = spoken.encode(subject, tuple(messages), mode, choices, schema)
             if past is not None:
                 if self._ledger.stamp(past.request) != request.stamp:
                     raise diverged(key, stage)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from equipoise.stimuli import render
 from equipoise.terms import (
     Ask,
+    Completion,
     Message,
     Nonresponse,
     Reader,
@@ -22,6 +24,20 @@ T = TypeVar("T")
 NO_REPLY = "no-reply"
 
 
+@dataclass(frozen=True, slots=True)
+class Elicited(Generic[T]):
+    """What a question came to: the reading that stands, and all that was said on the way.
+
+    `problem` is what the first answer was told was wrong with it, empty where it was not asked
+    again; `conversation` ends with the answer that stands, where one came.
+    """
+
+    reading: Reading[T]
+    completions: tuple[Completion, ...]
+    conversation: tuple[Message, ...]
+    problem: str = ""
+
+
 async def elicit(
     ask: Ask,
     stage: str,
@@ -30,8 +46,8 @@ async def elicit(
     *,
     correct: str | None = None,
     by: Subject | None = None,
-) -> Reading[T]:
-    """Put a question and return its reading; without a reply the reading says why.
+) -> Elicited[T]:
+    """Put a question and read its answer; without a reply the reading says why.
 
     Given `correct`, a prompt with a `$problems` slot, an invalid answer is asked for once more
     in the same conversation. The second answer stands, valid or not.
@@ -39,11 +55,15 @@ async def elicit(
     conversation = tuple(messages)
     completion = await ask(stage, conversation, by=by)
     if isinstance(completion, Nonresponse):
-        return Reading(completion, NO_REPLY)
+        return Elicited(Reading(completion, NO_REPLY), (), conversation)
     reading = read(completion)
-    problem = reading.value
-    if correct is None or not (isinstance(problem, Nonresponse) and problem.kind == "invalid"):
-        return reading
-    conversation += assistant(completion.text), user(render(correct, problems=problem.detail))
+    conversation += (assistant(completion.text),)
+    value = reading.value
+    if correct is None or not (isinstance(value, Nonresponse) and value.kind == "invalid"):
+        return Elicited(reading, (completion,), conversation)
+    conversation += (user(render(correct, problems=value.detail)),)
     again = await ask(f"{stage}/corrected", conversation, by=by)
-    return Reading(again, NO_REPLY) if isinstance(again, Nonresponse) else read(again)
+    if isinstance(again, Nonresponse):
+        return Elicited(Reading(again, NO_REPLY), (completion,), conversation, value.detail)
+    return Elicited(read(again), (completion, again), (*conversation, assistant(again.text)),
+                    value.detail)

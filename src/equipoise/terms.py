@@ -96,7 +96,8 @@ class Request:
     """One question as it goes over the wire: `body` holds the exact bytes sent.
 
     `choices` are the only whole replies allowed where `mode` is constrained, and the words
-    looked for where it is first-token.
+    looked for where it is first-token; `schema`, where there is one, is the JSON Schema (as
+    canonical JSON) that a constrained reply must fit instead.
     """
 
     subject: Subject
@@ -104,6 +105,7 @@ class Request:
     mode: AnswerMode = "free"
     choices: tuple[str, ...] = ()
     body: bytes = b"{}"
+    schema: str = ""
 
     @cached_property
     def stamp(self) -> bytes:
@@ -224,6 +226,7 @@ class Ask(Protocol):
         *,
         mode: AnswerMode = "free",
         choices: Sequence[str] = (),
+        schema: str = "",
         by: Subject | None = None,
     ) -> Completion | Nonresponse: ...
 

@@ -75,6 +75,13 @@ design = options(
                  help="fingerprint: ask a pair no further once it cannot commit."),
     click.option("--vary", metavar="FACTORS",
                  help="label-swap: wording, asked, alphabet; several with commas."),
+    click.option("--debates", "debates_named", metavar="NAMES",
+                 help="debates: these debates only, with commas."),
+    click.option("--push", metavar="WAYS",
+                 help="debates: continued (in the pick's conversation), restated (in a new one),"
+                 " or both with a comma.  [default: continued]"),
+    click.option("--menu", is_flag=True,
+                 help="debates: also the cautionary fixed menu, for open questions."),
     click.option("--decisions", metavar="NAMES",
                  help="label-swap: these decisions only, with commas."),
     click.option("--min-valid", type=click.IntRange(1),
@@ -84,7 +91,7 @@ design = options(
                  help="label-swap: the omnibus tests corrected together, matched or both."
                  "  [default: matched]"),
     click.option("--rerun-of", metavar="RUN",
-                 help="label-swap: the run that this one asks again, under other limits."),
+                 help="label-swap, debates: the run of which this one asks a part again."),
 )
 price = click.option("--price", metavar="PROMPT,COMPLETION",
                      help="USD a million tokens, as in 0.15,0.60.")

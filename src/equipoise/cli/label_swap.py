@@ -235,7 +235,7 @@ def _decisions(f: Judged) -> Iterator[list[str]]:
                  if block.decision == name and isinstance(block.test, SwapTest)]
         largest = max(tests, key=lambda found: abs(found[1].lean), default=None)
         said = "none complete" if largest is None else (
-            f"{largest[1].lean:+.1f} {largest[0].pair}"
+            f"{number(largest[1].lean, 1, signed=True)} {largest[0].pair}"
             + (" flagged" if largest[1].flagged else ""))
         yield [name, number(position.mean, 1, signed=True), said,
                share(f.losses.by_decision[name])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from equipoise.cli.progress import clock
 from equipoise.cli.running import Terms
@@ -15,7 +15,7 @@ from equipoise.providers import dialect
 from equipoise.providers.limits import Price
 from equipoise.registration import Registration
 from equipoise.stimuli import Stimuli
-from equipoise.terms import AnswerMode, Misuse
+from equipoise.terms import Misuse
 
 Planned = tuple[Registration, Stimuli]
 ASKS_FROM_CALLS = 100
@@ -142,9 +142,9 @@ def _longest(laid_out: Study) -> list[bytes]:
     """The longest request of each answer mode, as the bytes that will be sent."""
     found: dict[str, bytes] = {}
     for trial in laid_out.trials:
-        messages, mode, choices = first_question(laid_out.instrument, trial)
-        encode = dialect(trial.subject.dialect).encode
-        body = encode(trial.subject, messages, cast(AnswerMode, mode), choices).body
+        asked = first_question(laid_out.instrument, trial)
+        mode = asked[1]
+        body = dialect(trial.subject.dialect).encode(trial.subject, *asked).body
         if len(body) > len(found.get(mode, b"")):
             found[mode] = body
     return list(found.values())

@@ -16,6 +16,7 @@ from equipoise.registration import Registration, require_registered
 from equipoise.report.log import Entry
 from equipoise.stimuli import Stimuli, load
 from equipoise.terms import (
+    AnswerMode,
     Completion,
     Instrument,
     Message,
@@ -30,6 +31,7 @@ from equipoise.terms import (
 INSTRUMENTS: Mapping[str, str] = {
     "fingerprint": "equipoise.cli.fingerprint",
     "label-swap": "equipoise.cli.label_swap",
+    "debates": "equipoise.cli.debates",
 }
 """Where what the command line needs of each instrument stands; imported when it is named."""
 
@@ -174,15 +176,15 @@ def require_draws(draws: int, least: int = 1, why: str = "") -> None:
 
 def first_question(
     instrument: Instrument[Any], trial: Trial
-) -> tuple[tuple[Message, ...], str, Sequence[str]]:
-    """The messages, the answer mode and the choices of a trial's first question; asks nothing."""
-    found: list[tuple[tuple[Message, ...], str, Sequence[str]]] = []
+) -> tuple[tuple[Message, ...], AnswerMode, Sequence[str], str]:
+    """A trial's first question: messages, answer mode, choices and schema; asks nothing."""
+    found: list[tuple[tuple[Message, ...], AnswerMode, Sequence[str], str]] = []
 
     async def ask(
-        stage: str, messages: Iterable[Message], *, mode: str = "free",
-        choices: Sequence[str] = (), **_: Any,
+        stage: str, messages: Iterable[Message], *, mode: AnswerMode = "free",
+        choices: Sequence[str] = (), schema: str = "", **_: Any,
     ) -> Nonresponse:
-        found.append((tuple(messages), mode, choices))
+        found.append((tuple(messages), mode, choices, schema))
         return Nonresponse("not asked")
 
     coroutine: Any = instrument.conduct(trial, ask)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from equipoise.providers import llamacpp, openai_chat, planted
 from equipoise.terms import AnswerMode, Completion, Fault, Message, Misuse, Reply, Request, Subject
 
-Encode = Callable[[Subject, Sequence[Message], AnswerMode, Sequence[str]], Request]
+Encode = Callable[[Subject, Sequence[Message], AnswerMode, Sequence[str], str], Request]
 Decode = Callable[[Reply], Completion | Fault]
 
 

@@ -13,11 +13,12 @@ decode = openai_chat.decode
 
 
 def encode(
-    subject: Subject, messages: Sequence[Message], mode: AnswerMode, choices: Sequence[str]
+    subject: Subject, messages: Sequence[Message], mode: AnswerMode, choices: Sequence[str],
+    schema: str = "",
 ) -> Request:
-    """As `openai_chat.encode`, but a constrained reply is held by a grammar of bare words."""
-    if mode != "constrained":
-        return openai_chat.encode(subject, messages, mode, choices)
+    """As `openai_chat.encode`, but a choice of words is held by a grammar of bare words."""
+    if mode != "constrained" or schema:
+        return openai_chat.encode(subject, messages, mode, choices, schema)
     said, held = tuple(messages), json.dumps({"grammar": grammar(choices)})
     return Request(subject, said, mode, tuple(choices),
                    openai_chat.body_of(subject, said, mode, held))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from json.encoder import encode_basestring
@@ -40,15 +40,19 @@ FINISHES: dict[str, Finish] = {
 
 
 def encode(
-    subject: Subject, messages: Sequence[Message], mode: AnswerMode, choices: Sequence[str]
+    subject: Subject, messages: Sequence[Message], mode: AnswerMode, choices: Sequence[str],
+    schema: str = "",
 ) -> Request:
     """The request whose body is the canonical JSON of a chat completion.
 
     What `subject.settings` does not hold is not sent: the provider's default applies.
     """
     said = tuple(messages)
-    held = json.dumps(constraint(choices)) if mode == "constrained" else ""
-    return Request(subject, said, mode, tuple(choices), body_of(subject, said, mode, held))
+    held = ""
+    if mode == "constrained":
+        held = json.dumps(fitting(json.loads(schema)) if schema else constraint(choices))
+    return Request(subject, said, mode, tuple(choices), body_of(subject, said, mode, held),
+                   schema)
 
 
 def body_of(
@@ -110,7 +114,12 @@ def constraint(choices: Sequence[str]) -> dict[str, Any]:
         "required": ["choice"],
         "additionalProperties": False,
     }
-    named = {"name": "choice", "strict": True, "schema": schema}
+    return fitting(schema, "choice")
+
+
+def fitting(schema: Mapping[str, Any], name: str = "answer") -> dict[str, Any]:
+    """What holds a reply to a JSON Schema."""
+    named = {"name": name, "strict": True, "schema": dict(schema)}
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 

@@ -6,6 +6,7 @@ Their form on the wire is one JSON object: `messages`, `mode` and `choices` go o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,15 +26,17 @@ from equipoise.terms import (
 
 
 def encode(
-    subject: Subject, messages: Sequence[Message], mode: AnswerMode, choices: Sequence[str]
+    subject: Subject, messages: Sequence[Message], mode: AnswerMode, choices: Sequence[str],
+    schema: str = "",
 ) -> Request:
     body = canonical_json({
+        **({"schema": json.loads(schema)} if schema else {}),
         "messages": [{"role": m.role, "text": m.text} for m in messages],
         "mode": mode,
         "choices": list(choices),
         "settings": dict(subject.settings),
     })
-    return Request(subject, tuple(messages), mode, tuple(choices), body)
+    return Request(subject, tuple(messages), mode, tuple(choices), body, schema)
 
 
 def decode(reply: Reply) -> Completion | Fault:
