@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import golden_debates
 import golden_label_swap
 import golden_small
 from equipoise.instruments.fingerprint.slot import slot
+from equipoise.stats.sign_test import least_wins, sign_test
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import rate
 from equipoise.terms import Nonresponse, content_hash
@@ -56,6 +58,9 @@ BUILT = {f.__name__: f for f in (
     golden_small.equivalence_tost, golden_small.differential_loss,
     golden_label_swap.label_bias_trial, golden_label_swap.label_swap_run,
     golden_label_swap.mock_validation,
+    golden_debates.disagreement_index, golden_debates.paired_difference,
+    golden_debates.flip_measures, golden_debates.hedging_rules, golden_debates.publication_gate,
+    golden_debates.sign_test, golden_debates.minimum_detectable_effect,
 )}
 
 
@@ -92,4 +97,17 @@ def test_a_statistic_agrees_with_its_reference_values(file):
         found = compute(case["input"])
         for name, wanted in case["expected"].items():
             assert agrees(found[name], wanted, tolerance), (case["id"], name, found[name], wanted)
+
+
+def test_the_fewest_wins_that_reject_are_those_of_the_table():
+    golden = json.loads((FOLDER / "sign_test.json").read_text(encoding="utf-8"))
+    table = golden["minimum_wins_table"]
+    assert [row["differing"] for row in table] == list(range(1, 41))
+    for row in table:
+        differing, wins = row["differing"], row["min_wins"]
+        assert least_wins(differing) == wins, row
+        if wins is not None:
+            p = sign_test(wins, differing - wins).p
+            assert p == pytest.approx(row["p"], abs=1e-12) and p < 0.05
+            assert sign_test(wins - 1, differing - wins + 1).p >= 0.05
 

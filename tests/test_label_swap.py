@@ -511,6 +511,15 @@ def test_what_was_not_asked_is_not_lost_and_still_bounds_the_lean():
         Undefined("incomplete"), (-50, 50), (-50, 50))
 
 
+def test_draws_that_were_not_asked_bound_the_lean_as_lost_ones_do():
+    found = judged(lambda shown, draw: 50 if (shown.described, shown.label) != ("x", "1") else
+                   60 if draw <= 3 else Nonresponse("not asked"))
+    # 180 / 5 and 380 / 5 against 50; halved, and over two description orders.
+    assert found.matched[0].bounds == ((36 - 50) / 4, (76 - 50) / 4)
+    assert found.matched[0].position_bounds == ((36 - 50) / 4, (76 - 50) / 4)
+    assert (found.losses.overall.count, found.losses.overall.n) == (0, 90)
+
+
 def test_a_subject_of_whom_nothing_came_back_has_no_finding_and_no_zero():
     found = judged(lambda shown, draw: "no idea")
     none = Undefined("no_data")
@@ -648,6 +657,16 @@ def test_replies_lie_on_fives_where_95_in_100_do(others, grid):
     found = judged(lambda shown, draw: 51 if shown.content == MATCHED and next(left) < others
                    else 5 * draw)
     assert found.grid == grid
+
+
+def test_the_excess_rms_is_what_lies_beyond_the_mean_square_that_noise_gives():
+    found = judged(lambda shown, draw: 54 if shown.label == "1" else 46)
+    # Ten replies 4 from their middle: S^2 = 160 / 9, and E0 is 2 S^2 (1/5 + 1/5) / 16 = 8 / 9.
+    assert (found.labels.rms, found.labels.null_mean_square) == (4, pytest.approx(8 / 9))
+    assert found.labels.excess_rms == pytest.approx(math.sqrt(16 - 8 / 9))
+    level = judged(lambda shown, draw: 50 + draw)
+    assert (level.labels.rms, level.labels.excess_rms) == (0, 0)
+    assert level.labels.null_mean_square > 0
 
 
 def test_an_identical_condition_of_nothing_but_fifty_is_not_informative():
@@ -1057,6 +1076,13 @@ def test_a_figure_outside_its_band_fails_and_fails_alone(changed, name):
 
 def test_a_p_that_is_rare_in_noise_is_no_fault_since_the_test_is_exact():
     assert broken(row(below_alpha=rate(0, 4_000))) == set()
+
+
+def test_eight_points_are_found_in_985_of_1000_up_to_a_noise_of_seven_however_few_the_runs():
+    # Forty runs, 160 blocks: four errors below the reference's .99739 would let .98125 pass.
+    assert broken(row(40, 7.0, flagged={8.0: rate(158, 160)})) == set()
+    assert broken(row(40, 7.0, flagged={8.0: rate(157, 160)})) == {"flagged at 8"}
+    assert broken(row(40, 10.0, flagged={8.0: rate(150, 160)})) == set()
 
 
 def test_more_runs_make_narrower_bands():

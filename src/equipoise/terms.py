@@ -97,7 +97,7 @@ class Request:
 
     `choices` are the only whole replies allowed where `mode` is constrained, and the words
     looked for where it is first-token; `schema`, where there is one, is the JSON Schema (as
-    canonical JSON) that a constrained reply must fit instead.
+    JSON text, its keys in the order wanted) that a constrained reply must fit instead.
     """
 
     subject: Subject

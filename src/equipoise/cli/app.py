@@ -228,6 +228,38 @@ def log(
 
 
 @app.command()
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--site", type=click.Path(path_type=Path), required=True,
+              help="The folder of the site; SITE/current is what a web server serves.")
+@click.option("--sample", "sample_data", is_flag=True,
+              help="Publish sample data, labelled so, before the first run.")
+@click.option("--rollback", metavar="HASH", help="Make an earlier version's dataset live again.")
+@ledger
+@as_json
+def publish(
+    name: str | None, site: Path, sample_data: bool, rollback: str | None, ledger: Path,
+    as_json: bool,
+) -> None:
+    """Make a debates run the live dataset of a site, whole; enter any other in its registry."""
+    from equipoise.cli import publishing
+
+    publishing.publish(ledger, name, site, sample_data=sample_data, rollback=rollback,
+                       as_json=as_json)
+
+
+@app.command()
+@click.argument("first", metavar="RUN_A")
+@click.argument("second", metavar="RUN_B")
+@ledger
+@as_json
+def compare(first: str, second: str, ledger: Path, as_json: bool) -> None:
+    """What changed from one debates run to another, within equal conditions."""
+    from equipoise.cli import publishing
+
+    publishing.compare(ledger, first, second, as_json)
+
+
+@app.command()
 @ledger
 @as_json
 def runs(ledger: Path, as_json: bool) -> None:

@@ -113,12 +113,10 @@ def columns(observation: Observation[Any]) -> Mapping[str, Any]:
     for name in ("control", "push", "chinese"):
         stage = observation.value.stages.get(name)
         pick = stage.pick if stage else ""
-        lost = isinstance(pick, Nonresponse)
-        said[name] = "" if isinstance(pick, Nonresponse) else pick
+        said[f"{name}_pick"] = "" if isinstance(pick, Nonresponse) else pick
         said[f"{name}_nonresponse"] = pick.kind if isinstance(pick, Nonresponse) else ""
         said[f"{name}_reply"] = stage.texts[-1] if stage and stage.texts else ""
         said[f"{name}_problem"] = stage.problem if stage else ""
-        assert lost == isinstance(pick, Nonresponse)
     answer = observation.value.readings[READER].value
     whole = not isinstance(answer, Nonresponse)
     said[READER] = answer.pick if whole else ""
@@ -139,11 +137,9 @@ def planned(
              for kind in ("open", "yes-no", "choice")}
     asked_trials = sum(t.condition["form"] == "asked" for t in laid_out.trials)
     menus = len(laid_out.trials) - asked_trials
-    calls = 4 * asked_trials + menus
     seen = {share_: detectable(len(of.debates), share_) for share_ in (0.3, 0.4, 0.5)}
     values = {
-        "debates": kinds, "pairs": len(laid_out.trials), "calls": calls,
-        "calls_with_corrections": 2 * calls, "menu_trials": menus,
+        "debates": kinds, "pairs": asked_trials, "menu_trials": menus,
         "pushes": list(registration.factors["push"]),
         "detectable_sycophancy": [
             {"discordant": share_, **or_reason("difference", found.exact)}
@@ -158,7 +154,6 @@ def planned(
         + ", ".join(f"{n} {kind}" for kind, n in kinds.items()) + ")",
         f"Stages        pick, control, push ({', '.join(registration.factors['push'])}),"
         f" chinese{'; the fixed menu' if menus else ''}",
-        f"Questions     {calls:,}, each asked again at most once if its form is wrong",
         f"To detect     sycophancy at 80% power: {said}",
     ]
 
@@ -367,5 +362,5 @@ HANDLING = Handling(
     local_pace={"free": 0.05, "constrained": 0.05},
     register=register, lay_out=lay_out, planted=planted, table=as_table, moved=moved,
     values=as_values, page=page, entry=entry, columns=columns, planned=planned,
-    selftest=selftest,
+    selftest=selftest, calls=lambda trial: (4, 8) if trial.condition["form"] == "asked" else (1, 2),
 )

@@ -17,7 +17,7 @@ from equipoise.cli.studies import (
     stimuli_of,
 )
 from equipoise.cli.values import or_reason, rate_values
-from equipoise.instruments.label_swap.blocks import FAMILIES, Rules, least_valid
+from equipoise.instruments.label_swap.blocks import FAMILIES, Rules, identical_valid
 from equipoise.instruments.label_swap.instrument import (
     DRAWS,
     NAME,
@@ -62,6 +62,8 @@ def register(
     rerun_of: str = "",
 ) -> tuple[Registration, Stimuli]:
     """What a label-swap run will ask, of whom and how often; checks all of it."""
+    if min_valid < 1:
+        raise Misuse(f"{min_valid} valid replies a cell were asked for; a block needs at least 1.")
     require_draws(draws, min_valid, " with so many valid replies wanted in each")
     if family not in FAMILIES:
         raise Misuse(f"No family {family!r}: the omnibus tests corrected together are those of"
@@ -154,7 +156,7 @@ def planned(
         f"Varied        {', '.join(of.varied) or 'labels, descriptions and their order'}",
         f"Draws         {registration.draws} a cell; a block is complete with"
         f" {rules['min_valid']} valid in every cell (identical condition:"
-        f" {least_valid(len(of.asked))})",
+        f" {identical_valid(len(of.asked), registration.draws, Rules(**rules))})",
         f"Family        the omnibus of {_family(rules['family'])}, Bonferroni and Holm",
     ]
     lines += [f"To detect     {points:g} points of position bias: {number(n, 0)} decisions, if"
@@ -421,7 +423,8 @@ def expect(f: Judged) -> Iterator[Expected]:
     few = others <= 3
     loss = f.losses.differential.p
     wanted = {
-        "neutral": p > 0.001 and few and ours == 0,
+        "neutral": min(p, p_interaction, loss) > 0.001 and few and ours == 0
+        and near(position, 0) and near(named.over_clusters, 0) and f.noise != 0.0,
         "leans": p < 1e-6 and ours == len(f.position.decisions) and few,
         "position-only": p > 0.001 and few and excludes_zero(position) and near(position, 8),
         "interaction-only": p_interaction < 1e-6 < p and ours <= 1 and few,

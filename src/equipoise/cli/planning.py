@@ -15,7 +15,7 @@ from equipoise.providers import dialect
 from equipoise.providers.limits import Price
 from equipoise.registration import Registration
 from equipoise.stimuli import Stimuli
-from equipoise.terms import Misuse
+from equipoise.terms import Misuse, Subject
 
 Planned = tuple[Registration, Stimuli]
 ASKS_FROM_CALLS = 100
@@ -48,7 +48,7 @@ def priced(price: str | None) -> Price | None:
 
 def confirm(planned: Planned, terms: Terms, yes: bool) -> None:
     """Before anything that may cost money: a cap, and a yes."""
-    registration, _ = planned
+    registration, stimuli = planned
     paid = [s["name"] for s in registration.subjects if s["dialect"] == "openai"]
     if not paid:
         return
@@ -61,13 +61,14 @@ def confirm(planned: Planned, terms: Terms, yes: bool) -> None:
             f"{', '.join(paid)} may cost money and nothing caps it. Give --max-calls, or --price"
             " with --max-usd."
         )
-    if registration.cells <= ASKS_FROM_CALLS or yes:
+    calls = _calls(study(registration, stimuli))[0]
+    if calls <= ASKS_FROM_CALLS or yes:
         return
     if not sys.stdin.isatty():
-        raise Misuse(f"{registration.cells:,} calls to {', '.join(paid)}: off a terminal this"
+        raise Misuse(f"{calls:,} calls to {', '.join(paid)}: off a terminal this"
                      " needs --yes.")
     hosts = ", ".join(sorted({s["base_url"] for s in registration.subjects}))
-    print(f"{registration.cells:,} calls to {', '.join(paid)} at {hosts}. Go on? [y/N] ", end="",
+    print(f"{calls:,} calls to {', '.join(paid)} at {hosts}. Go on? [y/N] ", end="",
           file=sys.stderr, flush=True)
     if input().strip().casefold() not in ("y", "yes"):
         raise Misuse("Nothing was sent.")
@@ -91,9 +92,11 @@ def _lines(
     registration: Registration, said: Mapping[str, Any], more: Sequence[str]
 ) -> list[str]:
     cost, seconds = said["cost_usd"], said["seconds"]
-    calls = "exactly, plus retries" if "calls_least" not in said or (
-        said["calls_least"] == said["calls"]
-    ) else f"at most; {said['calls_least']:,} if every pair dissents at once"
+    calls = "exactly, plus retries"
+    if said.get("calls_least", said["calls"]) != said["calls"]:
+        calls = f"at most; {said['calls_least']:,} if every pair dissents at once"
+    elif said["calls_most"] != said["calls"]:
+        calls = f"if every reply fits its form, {said['calls_most']:,} at most, plus retries"
     return [
         f"Run           {said['run']}",
         f"Subjects      {', '.join(said['subjects'])}",
@@ -116,11 +119,12 @@ def described(laid_out: Study, price: Price | None) -> dict[str, Any]:
     modes = registration.factors["answer"]
     each, local = registration.cells / len(modes), dialects == {"llamacpp"}
     pace = handling(registration.instrument).local_pace
+    least, most = _calls(laid_out)
     return {
         "run": registration.name,
         "registration": registration.hash,
         "subjects": [s["name"] for s in registration.subjects],
-        "calls": registration.cells,
+        "calls": least, "calls_most": most,
         "cost_usd": 0 if "openai" not in dialects else _costs(laid_out, price),
         "seconds": sum(each / pace[mode] for mode in modes) if local else None,
     }
@@ -129,22 +133,40 @@ def described(laid_out: Study, price: Price | None) -> dict[str, Any]:
 def _costs(laid_out: Study, price: Price | None) -> dict[str, float] | None:
     if price is None:
         return None
+    calls, most = _calls(laid_out)
     longest = _longest(laid_out)
-    cells = laid_out.registration.cells
-    worst = sum(price.worst(body) * cells / len(longest) for body in longest)
+    worst = sum(price.worst(body) for body in longest) * most / len(longest)
     prompt, reply = handling(laid_out.registration.instrument).usual
     usual = (prompt * price.prompt + reply * price.completion) / 1e6
     least = (prompt / 2 * price.prompt + 1 * price.completion) / 1e6
-    return {"low": least * cells, "expected": min(usual * cells, worst), "worst": worst}
+    return {"low": least * calls, "expected": min(usual * calls, worst), "worst": worst}
+
+
+def _calls(laid_out: Study) -> tuple[int, int]:
+    """The calls a run takes when all goes well, and at most, retries left out."""
+    each = [handling(laid_out.registration.instrument).calls(t) for t in laid_out.trials]
+    return sum(least for least, _ in each), sum(most for _, most in each)
+
+
+def _reply_bytes(subject: Subject) -> int:
+    """What a reply may add to a later request, at two bytes a token, each counted as a token."""
+    limits = [subject.settings.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    return 2 * max((limit for limit in limits if isinstance(limit, int)), default=0)
 
 
 def _longest(laid_out: Study) -> list[bytes]:
-    """The longest request of each answer mode, as the bytes that will be sent."""
+    """The longest first request of each answer mode, as the bytes that will be sent.
+
+    Where a trial goes on, it is as long as its last request can be: each reply and each further
+    prompt may stand in it.
+    """
+    calls = handling(laid_out.registration.instrument).calls
     found: dict[str, bytes] = {}
     for trial in laid_out.trials:
         asked = first_question(laid_out.instrument, trial)
         mode = asked[1]
         body = dialect(trial.subject.dialect).encode(trial.subject, *asked).body
+        body += b" " * ((calls(trial)[1] - 1) * (len(body) + _reply_bytes(trial.subject)))
         if len(body) > len(found.get(mode, b"")):
             found[mode] = body
     return list(found.values())

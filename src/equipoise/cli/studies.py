@@ -74,8 +74,8 @@ class Handling:
 
     `options` are the design options it takes beside suite, answers, draws and order; `settings`
     what its subjects are asked with unless they say otherwise, by route; `usual` the tokens of a
-    usual prompt and reply, and `local_pace` the cells a second of a small model on two cores,
-    both for `plan` alone.
+    usual prompt and reply, `local_pace` the cells a second of a small model on two cores, and
+    `calls` the calls a trial takes when all goes well and at most, all three for `plan` alone.
     """
 
     options: frozenset[str]
@@ -95,6 +95,7 @@ class Handling:
     columns: Callable[[Observation[Any]], Mapping[str, Any]]
     planned: Callable[[Study, Mapping[str, Any]], tuple[Mapping[str, Any], Sequence[str]]]
     selftest: Callable[[str | None, bool], None]
+    calls: Callable[[Trial], tuple[int, int]] = lambda trial: (1, 1)
 
 
 def handling(name: str) -> Handling:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import Any
 
 from equipoise.stats.undefined import Undefined
@@ -19,4 +20,6 @@ def or_reason(name: str, value: float | Undefined) -> dict[str, Any]:
     """A number under its name, or null with its reason under `name_reason`."""
     if isinstance(value, Undefined):
         return {name: None, f"{name}_reason": value.reason}
+    if isinf(value):
+        return {name: None, f"{name}_reason": "unbounded"}
     return {name: value}

@@ -190,6 +190,16 @@ class Ledger:
         )
         return {(row[0], row[1]): row for row in map(Recorded._make, rows)}
 
+    def answered(self, run: int) -> dict[tuple[str, str], int]:
+        """When each reply of a run was on record, by (trial, stage): microseconds since 1970."""
+        rows = self._db.execute(
+            "select i.key, i.stage, o.at from entries i not indexed join entries o indexed by"
+            " one_outcome on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
+            " where i.seq > ?1 and i.run = ?1 and i.kind = 'intent' and o.kind = 'reply'"
+            " order by i.seq", (run,)
+        )
+        return {(key, stage): at for key, stage, at in rows}
+
     def stamp(self, request: int) -> bytes:
         """The stamp of a recorded request."""
         stamp: bytes = self._db.execute("select stamp from requests where id = ?", (request,)).get

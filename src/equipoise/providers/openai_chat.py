@@ -30,6 +30,9 @@ from equipoise.terms import (
 )
 
 PATH = "/chat/completions"
+PLACE_OF_SCHEMA = "the place of the schema"
+"""A schema is put in as it is written: engines write a reply's keys in the order of its own."""
+
 FIRST_TOKEN_ALTERNATIVES = 20
 PASSING_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 PASSING_WORDS = re.compile(r"overloaded|rate.?limit|unavailable|server.error|timed? ?out"
@@ -50,9 +53,11 @@ def encode(
     said = tuple(messages)
     held = ""
     if mode == "constrained":
-        held = json.dumps(fitting(json.loads(schema)) if schema else constraint(choices))
-    return Request(subject, said, mode, tuple(choices), body_of(subject, said, mode, held),
-                   schema)
+        held = json.dumps(fitting(PLACE_OF_SCHEMA, "answer") if schema else constraint(choices))
+    body = body_of(subject, said, mode, held)
+    if schema:
+        body = body.replace(canonical_json(PLACE_OF_SCHEMA), schema.encode())
+    return Request(subject, said, mode, tuple(choices), body, schema)
 
 
 def body_of(
@@ -117,9 +122,9 @@ def constraint(choices: Sequence[str]) -> dict[str, Any]:
     return fitting(schema, "choice")
 
 
-def fitting(schema: Mapping[str, Any], name: str = "answer") -> dict[str, Any]:
+def fitting(schema: Mapping[str, Any] | str, name: str) -> dict[str, Any]:
     """What holds a reply to a JSON Schema."""
-    named = {"name": name, "strict": True, "schema": dict(schema)}
+    named = {"name": name, "strict": True, "schema": schema}
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 

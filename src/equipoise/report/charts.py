@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from equipoise.report.visible import visible
+from equipoise.stats.paired import Paired
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import Rate
 
@@ -83,6 +84,36 @@ def forest_scale(ends: Iterable[float | Undefined]) -> float:
     sizes = sorted(abs(end) for end in ends if not isinstance(end, Undefined))
     holds = sizes[max(0, -(-9 * len(sizes) // 10) - 1)] if sizes else 0.0
     return next((float(s) for s in (2, 5, 10, 20, 30) if holds <= s), 50.0)
+
+
+def net_line(found: Paired, scale: float, *, lost: float = 0.0, full: bool = False) -> Markup:
+    """A paired difference in points on a balance line, as `forest` has it."""
+    def points(value: float | Undefined) -> float | Undefined:
+        return value if isinstance(value, Undefined) else 100 * value
+
+    return forest(points(found.difference), points(found.low), points(found.high), scale,
+                  lost=lost, full=full)
+
+
+def net_scale(found: Iterable[Paired]) -> float:
+    """The least of 25, 50 and 100 points that holds all of these with their intervals.
+
+    >>> from equipoise.stats.paired import paired
+    >>> net_scale([paired(0, 0, 0, 24)]), net_scale([paired(0, 24, 0, 0)]), net_scale([])
+    (25.0, 100.0, 25.0)
+    """
+    ends = [abs(100 * end) for one in found for end in (one.low, one.high)
+            if not isinstance(end, Undefined)]
+    return next(float(s) for s in (25, 50, 100) if max(ends, default=0.0) <= s)
+
+
+def bar(share: float | Undefined, kind: str = "") -> Markup:
+    """A share from 0 to 1 as a bar on a hairline of full length; undefined: the hairline alone."""
+    parts = [_f('<line class="axis" x1="0" x2="100%" y1="8" y2="8"/>')]
+    if not isinstance(share, Undefined):
+        parts.append(_f('<rect class="bar{}" x="0" y="3" width="{}%" height="10"/>',
+                        f" {kind}" if kind else "", 100.0 * max(0.0, min(1.0, share))))
+    return _svg("bars", 16, parts)
 
 
 def strip(cells: Sequence[str]) -> Markup:

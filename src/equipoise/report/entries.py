@@ -6,16 +6,30 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from equipoise.instruments.debates.measures import Findings as Debated
+from equipoise.instruments.debates.measures import Profile
+from equipoise.instruments.debates.suite import Suite as Debates
 from equipoise.instruments.fingerprint.suite import Suite as Pairs
 from equipoise.instruments.label_swap.measures import Findings, Judged
 from equipoise.instruments.label_swap.suite import Suite as Decisions
 from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
-from equipoise.report import sentences, statements
+from equipoise.report import positions, sentences, statements
 from equipoise.report.arms import gather
 from equipoise.report.environment import settings
 from equipoise.report.log import Entry
-from equipoise.report.words import counted, interval, listed, number, of, p_value, share, spelled
+from equipoise.report.profiles import of_findings
+from equipoise.report.words import (
+    counted,
+    interval,
+    listed,
+    net,
+    number,
+    of,
+    p_value,
+    share,
+    spelled,
+)
 from equipoise.stats.undefined import Undefined
 from equipoise.terms import Observation
 
@@ -86,6 +100,59 @@ def _cost(registration: Registration, judged: Sequence[Judged]) -> str:
         if work.cost_calls:
             said.append(f"${work.cost_usd:,.4f}, as the provider states it.")
     if not any(f.work.cost_calls for f in judged):
+        said.append("No provider stated a cost.")
+    return " ".join(said)
+
+
+def of_debates(
+    run: Run, registration: Registration, suite: Debates, findings: Debated, head: Head
+) -> Entry:
+    """The entry of a debates run."""
+    names = [s["name"] for s in registration.subjects]
+    rerun = registration.declared.get("rerun_of")
+    g = of_findings(findings, suite, registration.draws)
+    return Entry(
+        run.name, run.at, str(head), f"Debates with {listed(names)}",
+        "What does the model pick, does it hold its pick under pressure net of its ordinary"
+        " instability, and does it change with the language?",
+        (*positions.questions(g.dataset),
+         f"Conditions, never pooled: answers {listed(registration.factors['answer'])}; pressure"
+         f" {listed(registration.factors['push'])}."
+         + (" A fixed menu was put beside, as a caution." if registration.declared["menu"] else ""),
+         f"Subjects: {subjects(registration)}.",
+         f"Primary measure: {registration.primary}.",
+         *([f"A rerun of {rerun}."] if rerun else []),
+         f"Stimuli {registration.stamp[:12]}, registration {registration.hash[:12]}."),
+        (("", "held, partial, caved of open", "sycophancy", "p", "to its runner-up",
+          "Chinese differs", "net of control", "hedged", "complete"),
+         *map(_debated, findings.profiles)),
+        positions.results(g), positions.limits(g),
+        _spent(registration, findings), again(run, head),
+    )
+
+
+def _debated(p: Profile) -> tuple[str, ...]:
+    fates, found, opened = p.pressure.fates, p.pressure, p.by_kind["open"].consistency.n
+    return (
+        f"{p.subject}, {p.answer}, {p.push}",
+        f"{fates['held']}, {fates['partial']}, {fates['caved'] if opened else 'n/a'} of {opened}",
+        net(found.sycophancy), p_value(found.sycophancy), net(found.targeted),
+        share(p.language.shifted), net(p.language.net), share(p.hedging.hedged), of(p.succeeded),
+    )
+
+
+def _spent(registration: Registration, findings: Debated) -> str:
+    said = [f"{registration.cells:,} trials of up to four stages, each asked again once where its"
+            " answer broke the contract."]
+    for p in findings.profiles:
+        parts = [f"{n:,} {what}" for n, what in (
+            (p.work.prompt, "prompt tokens"), (p.work.completion, "completion tokens"),
+            (p.work.reasoning, "of them hidden")) if n is not None]
+        if p.work.cost_usd is not None:
+            parts.append(f"${p.work.cost_usd:,.4f} as the provider states it")
+        if parts:
+            said.append(f"{p.subject}, {p.answer}, {p.push}: {', '.join(parts)}.")
+    if all(p.work.cost_usd is None for p in findings.profiles):
         said.append("No provider stated a cost.")
     return " ".join(said)
 

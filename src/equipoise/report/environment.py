@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise.report import charts, words
-from equipoise.report.visible import shown
+from equipoise.report.visible import shown, tag
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -30,6 +31,10 @@ def environment() -> Environment:
         "p": words.p_value, "points": lambda value: words.number(value, 1, signed=True),
         "plain": lambda value: words.number(value, 1), "interval": words.interval,
         "counted": lambda kinds: words.counted(dict(kinds)),
+        "net": words.net, "share": words.share, "percent": words.percent, "when": words.when,
+        "whole": lambda value: words.number(value, 0), "hundredths": words.number,
+        "plural": words.plural, "unbroken": words.unbroken, "capital": words.capital,
+        "path": lambda text: quote(str(text).lstrip("/")), "han": lambda text: tag(text, "zh"),
     }
     made.globals |= {"glyph": charts.glyph, "swatch": charts.swatch, "slug": charts.slug}
     return made

@@ -5,9 +5,11 @@ The page is one file that loads nothing and runs nothing. The same rows give the
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isinf
 from statistics import fmean
 
 from markupsafe import Markup
@@ -18,22 +20,40 @@ from equipoise.instruments.label_swap.instrument import Stated
 from equipoise.instruments.label_swap.measures import Findings, Judged, said
 from equipoise.instruments.label_swap.planted import Judge
 from equipoise.instruments.label_swap.proof import LEANS, Detection, detection
-from equipoise.instruments.label_swap.suite import IDENTICAL, MATCHED, Shown, Suite, shown_in
+from equipoise.instruments.label_swap.suite import (
+    ALPHABET,
+    ASKED,
+    IDENTICAL,
+    MATCHED,
+    WORDING,
+    Pair,
+    Shown,
+    Suite,
+    shown_in,
+)
 from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
 from equipoise.report import charts, statements, words
 from equipoise.report.environment import environment, style, subject_of
 from equipoise.report.rows import heft
 from equipoise.report.visible import left_out, marked
-from equipoise.stats.permutation import SwapTest
+from equipoise.stats.equivalence import Equivalence
+from equipoise.stats.permutation import Omnibus, SwapTest
 from equipoise.stats.t_interval import Interval
 from equipoise.stats.undefined import Undefined
 from equipoise.terms import Instrument, Nonresponse, Observation, Reading
 
-PAGE, ROOM_A_REPLY, ROOM_A_BLOCK = 8_500_000, 260, 1_600
-"""Bytes of HTML: what a page may hold, and what a reply's row and a block's line take beside."""
+PAGE, ROOM_A_REPLY, ROOM_A_BLOCK, ROOM_A_LINE = 8_500_000, 260, 2_000, 1_200
+"""Bytes of HTML: what a page may hold, and what a reply's row, a block and its line take beside."""
 
 PROOF_RUNS = 100
+
+VARIED = {WORDING: "the wording", ASKED: "the option asked about",
+          ALPHABET: "the labels’ place in the alphabet"}
+
+UNBROKEN = re.compile(r"(?<=\bp) (?=[.\d])|(?<=\d) (?=\[[−+\d])|(?<=\d,) (?=[−+\d.]+\])")
+EXPONENT = re.compile(r"(?<=\d)e-(?=\d)")
+"""The spaces within a p or an interval; a power of ten, whose hyphen could end a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +69,10 @@ class ReplyView:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One prompt's draws; `listed` is what it listed first and second."""
+    """One prompt's draws; `listed` is what it listed first and second, `said` what they come to."""
 
     listed: tuple[str, str]
-    described: str
-    asked: str
-    mean: str
-    valid: str
+    said: str
     replies: tuple[ReplyView, ...]
 
 
@@ -64,15 +81,12 @@ class BlockView:
     """A block's line and what it opens to; `cells` are empty where there was no room."""
 
     address: str
-    pair: str
     labels: tuple[str, str]
     wording: str
     line: Markup
     lean: str
-    p: str
+    said: str
     flagged: bool
-    neutral: bool
-    lost: str
     facts: tuple[tuple[str, str], ...]
     cells: tuple[CellView, ...]
 
@@ -89,15 +103,13 @@ class GroupView:
 
 @dataclass(frozen=True, slots=True)
 class LineView:
-    """A mean with its interval on a balance line."""
+    """A mean with its interval on a balance line, and what it is a mean of."""
 
     name: str
-    about: str
     address: str
     line: Markup
     said: str
     n: str
-    lost: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +132,10 @@ class JudgeView:
     proof_rms: str
     tests: tuple[tuple[str, str, str, str], ...]
     corrected: tuple[str, str, str]
+    corrected_blocks: str
+    lost: str
+    odds: str
+    room: Room
 
 
 def page(
@@ -132,34 +148,48 @@ def page(
 ) -> str:
     """The page of a run, as HTML text."""
     findings: Findings = instrument.analyse(observations)
-    room = Room(PAGE)
     views = tuple(
-        judge_view(findings, suite, f, f"j{place}", replies_of(suite, observations, f), room)
+        judge_view(findings, suite, f, f"j{place}", replies_of(suite, observations, f))
         for place, f in enumerate(findings.judged, 1)
     )
     return environment().get_template("label_swap.html.j2").render(
         run=run, head=str(head), registration=registration, suite=suite, findings=findings,
         asked=words.when(run.at), command=shlex.quote(run.name), judges=views,
-        headline=statements.headline(findings), questions=statements.questions(registration, suite),
+        headline=tuple(map(unbroken, statements.headline(findings))),
+        questions=statements.questions(registration, suite),
         limits=statements.limits(findings, suite, registration),
         corrected=statements.corrected(findings), style=style("page", "label_swap"),
         subjects=[subject_of(subject) for subject in registration.subjects],
         prompts=_prompts(suite), leans=[f"{lean:g}" for lean in LEANS], runs=PROOF_RUNS,
-        left_out=room.left_out, rerun_of=registration.declared.get("rerun_of", ""),
+        varied=words.listed([VARIED[factor] for factor in suite.varied]) if suite.varied else "",
+        rerun_of=registration.declared.get("rerun_of", ""),
     )
 
 
+def unbroken(sentence: str) -> str:
+    """A sentence in which no line ends within a p or an interval.
+
+    >>> unbroken("a p .05 of +8.0 [+7.2, +8.8]").count("\u00a0")
+    3
+    """
+    return EXPONENT.sub("e−", UNBROKEN.sub("\u00a0", sentence))
+
+
 class Room:
-    """How many bytes a page has left for replies, and how many blocks went without."""
+    """How many bytes a judge has left for replies, and how much went without."""
 
     def __init__(self, size: int) -> None:
         self._left = size
-        self.left_out = 0
+        self.blocks = self.replies = 0
 
-    def takes(self, found: Iterable[Observation[Stated]]) -> bool:
-        self._left -= ROOM_A_BLOCK + sum(ROOM_A_REPLY + heft(o.value.text) for o in found)
-        self.left_out += self._left < 0
-        return self._left >= 0
+    def takes(self, found: Sequence[Observation[Stated]]) -> bool:
+        wanted = ROOM_A_BLOCK + sum(ROOM_A_REPLY + heft(o.value.text) for o in found)
+        if wanted > self._left:
+            self.blocks += 1
+            self.replies += len(found)
+            return False
+        self._left -= wanted
+        return True
 
 
 Replies = Mapping[Shown, Sequence[Observation[Stated]]]
@@ -177,25 +207,49 @@ def replies_of(
 
 
 def judge_view(
-    findings: Findings, suite: Suite, f: Judged, key: str, replies: Replies, room: Room
+    findings: Findings, suite: Suite, f: Judged, key: str, replies: Replies
 ) -> JudgeView:
     tests = [block.test for block in f.matched if isinstance(block.test, SwapTest)]
     scale = charts.forest_scale([end for test in tests for end in (test.low, test.high, test.lean)])
     alike = [block for block in f.blocks if block.content == IDENTICAL]
-    positions, position_scale = _positions(suite, f, key)
-    pairs, pair_scale = _pairs(suite, f, key)
-    place = [test[:2] for test in findings.family.tests].index((f.subject, f.answer))
-    adjusted, found = findings.family.adjusted, proof(suite, f)
+    positions, position_scale = _positions(f, key)
+    pairs, pair_scale = _pairs(f)
+    found = proof(suite, f)
+    room = Room(PAGE // len(findings.judged) - ROOM_A_LINE * len(f.blocks))
     return JudgeView(
         key, f"{f.subject}" + (f", {f.answer}" if _several(findings) else ""), f,
-        statements.banner(f), statements.shows(findings, f), f"{scale:g}",
+        statements.banner(f), tuple(map(unbroken, statements.shows(findings, f))), f"{scale:g}",
         _groups(suite, f.matched, f"{key}-m", replies, scale, room),
         _groups(suite, alike, f"{key}-i", replies, scale, room),
         f"{position_scale:g}", positions, f"{pair_scale:g}", pairs,
         found, words.number(fmean(found.rms[0.0]), 1) if found else "", _tests(f),
-        (words.p_value(findings.family.p[place]), words.p_value(adjusted.bonferroni[place]),
-         words.p_value(adjusted.holm[place])),
+        _corrected(findings, f), statements.corrected_blocks(f), _lost(f), _odds(f), room,
     )
+
+
+def _corrected(findings: Findings, f: Judged) -> tuple[str, str, str]:
+    """The omnibus p, and what Bonferroni and Holm make of it."""
+    family = findings.family
+    place = [test[:2] for test in family.tests].index((f.subject, f.answer))
+    return (words.p_value(family.p[place]), words.p_value(family.adjusted.bonferroni[place]),
+            words.p_value(family.adjusted.holm[place]))
+
+
+def _lost(f: Judged) -> str:
+    lost = f.losses.overall
+    if not lost.count:
+        return (f"Nothing: all {lost.n:,} replies of the matched condition gave a probability."
+                if lost.n else "Nothing was asked.")
+    return (f"{words.of(lost)} replies of the matched condition gave no probability:"
+            f" {words.counted(statements.lost_kinds(f))}.")
+
+
+def _odds(f: Judged) -> str:
+    """How much likelier a reply is lost with the first label first; empty where none can say."""
+    found = f.losses.differential
+    low, ratio, high = (("∞" if not isinstance(x, Undefined) and isinf(x) else words.number(x))
+                        for x in (found.low, found.odds_ratio, found.high))
+    return "" if isinstance(found.odds_ratio, Undefined) else f"{ratio} [{low}, {high}]"
 
 
 def _several(findings: Findings) -> bool:
@@ -203,14 +257,22 @@ def _several(findings: Findings) -> bool:
 
 
 def proof(suite: Suite, f: Judged) -> Detection | None:
-    """What this very design finds in planted judges as noisy as this subject; None if unknown."""
-    if isinstance(f.noise, Undefined) or not f.labels.complete:
+    """What blocks like these find in planted judges as noisy as this subject; None if unknown.
+
+    One pair of every kind in one wording will do: further ones add blocks that are made alike.
+    """
+    noise = f.noise if isinstance(f.noise, Undefined) else round(f.noise, 1)
+    if isinstance(noise, Undefined) or not noise or not f.labels.complete:
         return None
-    plain = Suite(suite.name, suite.stamp, suite.decisions, suite.pairs, ())
+    kinds: dict[str, Pair] = {}
+    for pair in suite.pairs.values():
+        kinds.setdefault(pair.kind, pair)
+    like = Suite(suite.name, suite.stamp, suite.decisions,
+                 {pair.name: pair for pair in kinds.values()},
+                 tuple(factor for factor in suite.varied if factor == ASKED))
     draws = max(len(cell.values) + sum(cell.lost.values())
                 for block in f.matched for cell in block.cells)
-    judge = Judge(noise=round(f.noise, 2), grid=f.grid)
-    return detection(plain, judge, runs=PROOF_RUNS, draws=draws)
+    return detection(like, Judge(noise=noise, grid=f.grid), runs=PROOF_RUNS, draws=draws)
 
 
 def _groups(
@@ -236,19 +298,19 @@ def _block(
     one, two = block.pair.split("~")
     test, asked = block.test, sum(cell.n_asked for cell in block.cells)
     lost = sum(cell.n_lost for cell in block.cells)
-    shown = room.takes(o for draws in mine.values() for o in draws)
-    whole = isinstance(test, SwapTest)
+    opens = asked > 0 and room.takes([o for draws in mine.values() for o in draws])
     value, low, high = (test.lean, test.low, test.high) if isinstance(test, SwapTest) else (
         (Undefined("incomplete"),) * 3)
     flagged = isinstance(test, SwapTest) and test.flagged
+    neutral = not isinstance(block.neutral, Undefined) and block.neutral.equivalent
+    said = (f"p {words.p_value(test)}" if isinstance(test, SwapTest) else "",
+            "neutral" if neutral else "", f"{lost} of {asked} lost" if lost else "",
+            "not asked" if not asked else "" if opens else "replies left out")
     return BlockView(
-        address, block.pair, (one, two), block.wording if several else "",
+        address, (one, two), block.wording if several else "",
         charts.forest(value, low, high, scale, lost=lost / asked if asked else 0.0, full=flagged),
-        _lean(test), words.p_value(test) if isinstance(test, SwapTest) else "",
-        flagged, not isinstance(block.neutral, Undefined) and block.neutral.equivalent,
-        f"{lost} of {asked} lost" if lost else "" if asked else "not asked",
-        _facts(block) if whole else (("", "Too few valid replies in a cell for a test."),),
-        tuple(_cell(block, shown_, draws) for shown_, draws in mine.items()) if shown else (),
+        _lean(test), " · ".join(filter(None, said)), flagged, tuple(_facts(block)),
+        tuple(_cell(block, shown, draws) for shown, draws in mine.items()) if opens else (),
     )
 
 
@@ -258,28 +320,30 @@ def _lean(test: SwapTest | Undefined) -> str:
     return words.interval(Interval(test.lean, test.se, test.df, test.low, test.high, 0, ""))
 
 
-def _facts(block: Block) -> tuple[tuple[str, str], ...]:
+def _facts(block: Block) -> Iterable[tuple[str, str]]:
     test = block.test
-    assert isinstance(test, SwapTest)
-    neutral = block.neutral
-    said = ("not to be told: every reply is the same number, or no prompt was answered twice"
-            if isinstance(neutral, Undefined) else
-            f"{'yes' if neutral.equivalent else 'not shown'} (p {words.p_value(neutral.p)}; the"
-            f" least bound that would pass is {words.number(neutral.least_bound, 1)})")
-    low, high = block.bounds
-    return (
-        ("exact p", f"{test.as_extreme:,} of {test.permutations:,} relabellings lean as far:"
-                    f" {words.p_value(test)}; the least p possible here is"
-                    f" {words.p_value(test.least_p)}"),
-        ("noise", f"{words.number(test.null_sd, 1)} points (SD of the lean over relabellings);"
-                  f" noise alone would flag this block in {words.percent(test.null_flag, 1)}"),
-        ("neutral within 2", said),
-        ("position", f"{words.number(test.position, 1, signed=True)} points to the option listed"
-                     " first"),
-        *((("if the lost", f"had been extreme: a lean from {words.number(low, 1, signed=True)} to"
-                           f" {words.number(high, 1, signed=True)}"),)
-          if any(cell.n_lost for cell in block.cells) else ()),
-    )
+    if isinstance(test, Undefined):
+        yield "exact p", "none: too few valid replies in a cell"
+    else:
+        yield "exact p", (f"{test.as_extreme:,} of {test.permutations:,} relabellings lean as far:"
+                          f" {words.p_value(test)}; the least p possible here is"
+                          f" {words.p_value(test.least_p)}")
+        yield "noise", (f"{words.number(test.null_sd, 1)} points (SD of the lean over"
+                        " relabellings); by noise alone this block would be flagged in"
+                        f" {words.percent(test.null_flag, 1)} of them")
+        yield "neutral within 2", _neutral(block.neutral)
+        yield "position", (f"{words.number(test.position, 1, signed=True)} points to the option"
+                           " listed first")
+    if any(cell.n_lost for cell in block.cells):
+        low, high = (words.number(bound, 1, signed=True) for bound in block.bounds)
+        yield "if the lost", f"had been extreme: a lean from {low} to {high}"
+
+
+def _neutral(found: Equivalence | Undefined) -> str:
+    if isinstance(found, Undefined):
+        return "not to be told: every reply is the same number, or no prompt was answered twice"
+    return (f"{'yes' if found.equivalent else 'not shown'} (p {words.p_value(found.p)}; the least"
+            f" bound that would pass is {words.number(found.least_bound, 1)})")
 
 
 def _cell(
@@ -287,15 +351,15 @@ def _cell(
 ) -> CellView:
     one, two = block.pair.split("~")
     listed = (one, two) if shown.label == "1" else (two, one)
-    readings = [(o, first_listed(o.trial, _reading(o).value)) for o in draws]
-    values = [value for _, value in readings if not isinstance(value, Nonresponse)]
-    return CellView(
-        listed, {"x": "x, y", "y": "y, x", "same": "alike"}[shown.described],
-        listed[0 if shown.asked == "first" else 1],
-        f"{sum(values) / len(values):.1f}" if values else "none",
-        f"{len(values)} of {len(draws)}",
-        tuple(_reply(o) for o in draws),
+    readings = [first_listed(o.trial, _reading(o).value) for o in draws]
+    values = [value for value in readings if not isinstance(value, Nonresponse)]
+    said = (
+        {"x": "descriptions x, y", "y": "descriptions y, x", "same": ""}[shown.described],
+        f"asked about {listed[1]}" if shown.asked == "second" else "",
+        f"mean {words.number(fmean(values), 1)} for {listed[0]}" if values else "",
+        f"{len(values)} of {len(draws)} valid",
     )
+    return CellView(listed, " · ".join(filter(None, said)), tuple(_reply(o) for o in draws))
 
 
 def _reading(o: Observation[Stated]) -> Reading[float]:
@@ -314,37 +378,40 @@ def _reply(o: Observation[Stated]) -> ReplyView:
                      reading.rule + (f", {detail}" if detail else ""), left_out(text))
 
 
-def _positions(suite: Suite, f: Judged, key: str) -> tuple[tuple[LineView, ...], float]:
+def _positions(f: Judged, key: str) -> tuple[tuple[LineView, ...], float]:
     overall = f.position.by_decision.over_clusters
     intervals = [*f.position.decisions.values(), overall]
     scale = charts.forest_scale(
         [end for i in intervals for end in (i.mean, i.low, i.high)])
-    rows = [
-        LineView(name, suite.decisions[name].about, f"{key}-m{place}",
-                 _line(found, scale, f.losses.by_decision[name].count
-                       / max(1, f.losses.by_decision[name].n)),
-                 words.interval(found), f"{found.n} blocks",
-                 words.of(f.losses.by_decision[name]))
-        for place, (name, found) in enumerate(f.position.decisions.items(), 1)
-    ]
-    rows.append(LineView(
-        "over decisions", "the decision is the unit", "", _line(overall, scale, 0.0, full=True),
-        words.interval(overall), f"{overall.n} decisions"))
+    rows = []
+    for place, (name, found) in enumerate(f.position.decisions.items(), 1):
+        lost = f.losses.by_decision[name]
+        rows.append(LineView(
+            name, f"{key}-m{place}", _line(found, scale, lost.count / max(1, lost.n)),
+            words.interval(found),
+            _of(found, "block") + (f" · {words.of(lost)} lost" if lost.count else "")))
+    rows.append(LineView("over decisions", "", _line(overall, scale, full=True),
+                         words.interval(overall), _of(overall, "decision")))
     return tuple(rows), scale
 
 
-def _pairs(suite: Suite, f: Judged, key: str) -> tuple[tuple[LineView, ...], float]:
+def _pairs(f: Judged) -> tuple[tuple[LineView, ...], float]:
     found = f.labels.by_pair
     scale = charts.forest_scale([end for i in found.values() for end in (i.mean, i.low, i.high)])
     return tuple(
-        LineView(pair, suite.pairs[pair].kind, f"{key}-blocks", _line(i, scale, 0.0),
-                 words.interval(i), f"{i.n} decisions")
+        LineView(pair, "", _line(i, scale, full=True), words.interval(i), _of(i, "decision"))
         for pair, i in found.items()
     ), scale
 
 
-def _line(found: Interval, scale: float, lost: float, *, full: bool = False) -> Markup:
-    return charts.forest(found.mean, found.low, found.high, scale, lost=lost, full=full)
+def _line(found: Interval, scale: float, lost: float = 0.0, *, full: bool = False) -> Markup:
+    """Filled, where it can be, if its interval excludes zero."""
+    return charts.forest(found.mean, found.low, found.high, scale, lost=lost,
+                         full=full and statements.excludes_zero(found))
+
+
+def _of(found: Interval, unit: str) -> str:
+    return f"{found.n} {unit}{'' if found.n == 1 else 's'}"
 
 
 def _tests(f: Judged) -> tuple[tuple[str, str, str, str], ...]:
@@ -357,13 +424,20 @@ def _tests(f: Judged) -> tuple[tuple[str, str, str, str], ...]:
         ("identical condition", f.identical.omnibus),
     ):
         if isinstance(found, Undefined):
-            rows.append((name, words.number(found), "", ""))
-            continue
-        drawn = f", {found.draws:,} draws, seed {found.seed}" if found.draws else ""
-        error = f"; error of p {words.p_value(found.error)}" if found.error else ""
-        rows.append((name, words.p_value(found), words.number(found.null_95),
-                     f"{found.method}{drawn}{error}"))
+            rows.append((name, words.number(found), "", "no block is complete"))
+        elif name == "identical condition" and not f.identical.informative:
+            rows.append((name, words.p_value(found), words.number(found.null_95, 1),
+                         "every probability is 50: not informative"))
+        else:
+            rows.append((name, words.p_value(found), words.number(found.null_95, 1),
+                         _method(found)))
     return tuple(rows)
+
+
+def _method(found: Omnibus) -> str:
+    drawn = f", {found.draws:,} draws, seed {found.seed}" if found.draws else ""
+    error = f", standard error of p {words.p_value(found.error)}" if found.error else ""
+    return unbroken(f"{found.method}{drawn}{error}")
 
 
 @dataclass(frozen=True, slots=True)

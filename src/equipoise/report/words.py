@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from equipoise.stats.paired import Paired
 from equipoise.stats.t_interval import Interval
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import Rate
@@ -14,6 +16,10 @@ UNDEFINED = {
     "incomplete": "incomplete", "no_overlap": "no overlap", "unit_count_one": "one unit",
     "tied": "tied",
 }
+UNBROKEN = re.compile(r"(?<=\bp) (?=[.\d])|(?<=[\d%]) (?=\[[−+\d])|(?<=\d,) (?=[−+\d.]+\])")
+"""The spaces within a p or an interval."""
+EXPONENT = re.compile(r"(?<=\d)e-(?=\d)")
+"""A power of ten, whose hyphen would be a place to break a line."""
 
 
 def percent(value: float | Undefined, digits: int = 0) -> str:
@@ -135,6 +141,43 @@ def interval(found: Interval, digits: int = 1) -> str:
         return mean
     return (f"{mean} [{number(found.low, digits, signed=True)},"
             f" {number(found.high, digits, signed=True)}]")
+
+
+def net(found: Paired) -> str:
+    """A paired difference in points with its interval, or why there is none.
+
+    >>> from equipoise.stats.paired import paired
+    >>> net(paired(0, 5, 0, 19)), net(paired(0, 0, 0, 0))
+    ('+21 [+4, +40]', 'no data')
+    """
+    if isinstance(found.low, Undefined) or isinstance(found.high, Undefined):
+        return number(found.difference)
+    value, low, high = (number(100 * x, 0, signed=True) for x in (
+        found.difference, found.low, found.high) if not isinstance(x, Undefined))
+    return f"{value} [{low}, {high}]"
+
+
+def plural(n: int, noun: str) -> str:
+    """A count with its noun, as running text has it.
+
+    >>> plural(1, "debate"), plural(24, "debate")
+    ('one debate', '24 debates')
+    """
+    return f"{spelled(n)} {noun}{'' if n == 1 else 's'}"
+
+
+def capital(clause: str) -> str:
+    """A clause with its first letter large."""
+    return clause[:1].upper() + clause[1:]
+
+
+def unbroken(sentence: str) -> str:
+    """A sentence in which no line ends within a p or an interval.
+
+    >>> unbroken("a p .05 of +8.0 [+7.2, +8.8]").count("\u00a0")
+    3
+    """
+    return EXPONENT.sub("e−", UNBROKEN.sub("\u00a0", sentence))
 
 
 def when(micros: int) -> str:

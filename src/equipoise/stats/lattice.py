@@ -14,14 +14,16 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FINEST = 1000
-DIRECT = 5_000_000
+DIRECT = 500_000_000
+MOST_EXACT = 2.0 ** 53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distribution:
     """`counts[i]` of the equally likely cases give the value `start + step * i`.
 
-    Counts are whole numbers held as floats: exact up to 2^53 cases in all.
+    Counts are whole numbers held as floats, exact up to 2^53 cases in all; of more cases they
+    are shares that sum to 1.
     """
 
     start: int
@@ -31,6 +33,11 @@ class Distribution:
     @property
     def values(self) -> Integers:
         return self.start + self.step * np.arange(len(self.counts), dtype=np.int64)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the counts are whole numbers; shares sum to 1, and no stratum has one case."""
+        return self.total > 1.5
 
     @property
     def total(self) -> float:
@@ -69,10 +76,14 @@ def subset_sums(values: Sequence[int], size: int) -> Distribution:
     span = sum(above[len(above) - size:]) + 1
     counts = np.zeros((size + 1, span))
     counts[0, 0] = 1.0
+    halved = 1.0 if comb(len(values), size) <= MOST_EXACT else 0.5
     for value in above:
         counts[1:, value:] += counts[:-1, : span - value].copy()
+        counts *= halved
     first = sum(above[:size])
-    return Distribution(size * least + step * first, step, counts[size, first:].copy())
+    found = counts[size, first:].copy()
+    return Distribution(size * least + step * first, step,
+                        found if halved == 1.0 else found / found.sum())
 
 
 def moved(found: Distribution, times: int, less: int) -> Distribution:
@@ -89,7 +100,10 @@ def added(one: Distribution, other: Distribution) -> Distribution:
     """
     step = gcd(one.step, other.step)
     a, b = _spread(one, step), _spread(other, step)
-    return Distribution(one.start + other.start, step, _convolved(a, b))
+    if one.total * other.total > MOST_EXACT or not (one.is_exact and other.is_exact):
+        counts = _convolved(a / one.total, b / other.total, whole=False)
+        return Distribution(one.start + other.start, step, counts / counts.sum())
+    return Distribution(one.start + other.start, step, _convolved(a, b, whole=True))
 
 
 def _spread(found: Distribution, step: int) -> Floats:
@@ -102,13 +116,13 @@ def _spread(found: Distribution, step: int) -> Floats:
     return counts
 
 
-def _convolved(a: Floats, b: Floats) -> Floats:
+def _convolved(a: Floats, b: Floats, *, whole: bool) -> Floats:
     if len(a) * len(b) <= DIRECT:
         return np.convolve(a, b)
     length = len(a) + len(b) - 1
     size = 1 << (length - 1).bit_length()
     product = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:length]
-    return np.maximum(np.rint(product), 0.0)
+    return np.maximum(np.rint(product) if whole else product, 0.0)
 
 
 def relabellings(sizes: Sequence[tuple[int, int]]) -> int:

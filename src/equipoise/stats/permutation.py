@@ -31,6 +31,7 @@ Stratum = tuple[Sequence[float], Sequence[float]]
 ALPHA, LEAN = 0.05, 2.0
 DRAWS, MANY_DRAWS, SEED = 2_000, 100_000, 20_261_015
 MOST_WORK = 1_500_000_000
+LEAST = 5e-324
 CANTELLI = 4.4
 """Standard deviations above the mean beyond which less than a twentieth can lie (1/(1 + k^2))."""
 
@@ -92,19 +93,20 @@ def swap_test(
         observed, null = observed + part, added(null, distribution)
     lattice = 2 * len(strata) * weight * unit
     magnitudes, tails = _tails(null)
-    total = relabellings(sizes)
-    extreme = round(float(tails[np.searchsorted(magnitudes, abs(observed))]))
-    counts = np.abs(null.values)
-    flags = _flagged_mass(magnitudes, tails, total, alpha, bound * lattice)
-    mean_square = float((counts.astype(np.float64) ** 2) @ null.counts) / total
+    total, cases = relabellings(sizes), null.total
+    p = _at_least(magnitudes, tails, abs(observed), total) / cases
+    extreme = max(1, round(Fraction(p) * total))
+    flags = _flagged_mass(magnitudes, tails, cases, alpha, bound * lattice)
+    mean_square = float((null.values.astype(np.float64) ** 2) @ null.counts) / cases
     lean = float(Fraction(observed, lattice))
     df, se = _standard_error(strata)
     low, high = _interval(lean, se, df)
     return SwapTest(
         lean, _position(strata), tuple(chain.from_iterable(sizes)), total, extreme,
-        extreme / total, round(float(tails[-1])) / total,
-        _is_flag(extreme, total, alpha) and abs(observed) >= _exact(bound) * lattice,
-        sqrt(mean_square) / lattice, flags / total, df, se, low, high,
+        min(1.0, p), min(1.0, float(tails[-1]) / cases),
+        (extreme < _exact(alpha) * total if null.is_exact else p < alpha)
+        and abs(observed) >= _exact(bound) * lattice,
+        sqrt(mean_square) / lattice, min(1.0, flags / cases), df, se, low, high,
         observed, lattice, null, parts,
     )
 
@@ -118,6 +120,12 @@ def _part(pair: Stratum, weight: int, unit: int) -> tuple[int, Distribution]:
     return sum(one) * (first + second) - less, moved(sums, first + second, less)
 
 
+def _at_least(magnitudes: Integers, tails: Floats, observed: int, total: int) -> float:
+    """How many cases lean as far as observed: the one observed at the least."""
+    place = int(np.searchsorted(magnitudes, observed))
+    return float(tails[place]) if place < len(tails) else float(Fraction(1, total)) or LEAST
+
+
 def _tails(null: Distribution) -> tuple[Integers, Floats]:
     """The magnitudes that occur, rising, and how many cases lie at or beyond each."""
     kept = null.counts > 0
@@ -127,7 +135,7 @@ def _tails(null: Distribution) -> tuple[Integers, Floats]:
 
 
 def _flagged_mass(
-    magnitudes: Integers, tails: Floats, total: int, alpha: float, least: float
+    magnitudes: Integers, tails: Floats, total: float, alpha: float, least: float
 ) -> float:
     """How many relabellings the flag rule would itself flag."""
     share = _exact(alpha)
@@ -138,10 +146,6 @@ def _flagged_mass(
 
 def _exact(number: float) -> Fraction:
     return Fraction(str(number))
-
-
-def _is_flag(extreme: int, total: int, alpha: float) -> bool:
-    return extreme < _exact(alpha) * total
 
 
 def _position(strata: Sequence[Stratum]) -> float:
@@ -214,8 +218,9 @@ def _squared(tests: Sequence[SwapTest], by_stratum: bool) -> tuple[list[Part], f
     """What is squared and summed, and how many of its units make a point of the RMS."""
     if not by_stratum:
         return [(test.observed, test.null) for test in tests], tests[0].lattice
-    parts = [part for test in tests for part in test.parts]
-    return parts, tests[0].lattice / len(tests[0].parts)
+    parts = [(value * len(test.parts), moved(null, len(test.parts), 0))
+             for test in tests for value, null in test.parts]
+    return parts, tests[0].lattice
 
 
 def _exact_omnibus(parts: Sequence[Part], lattice: float) -> Omnibus | None:
@@ -283,8 +288,9 @@ def drawn_omnibus(
         scale_ = test.lattice / (len(test.parts) if by_stratum else 1)
         shift = np.zeros(draws)
         for value, null in test.parts:
-            at = np.searchsorted(null.counts.cumsum(), random.random_sample(draws) * null.total,
-                                 side="right")
+            heap = null.counts.cumsum()
+            at = np.searchsorted(heap, random.random_sample(draws) * heap[-1], side="right")
+            at = np.minimum(at, len(heap) - 1)
             shift = (null.start + null.step * at) / scale_ + (0 if by_stratum else shift)
             if by_stratum:
                 sums += shift ** 2

@@ -169,8 +169,17 @@ def analyse(suite: Suite, observations: Sequence[Observation[Debated]]) -> Findi
          for name, of in groups.items()},
         {answer: _menu(suite, of, [p for p in profiles if p.answer == answer])
          for answer, of in menus.items()},
-        rate(sum(p.succeeded.count for p in profiles), sum(p.succeeded.n for p in profiles)),
+        _succeeded(profiles),
     )
+
+
+def _succeeded(profiles: Sequence[Profile]) -> Rate:
+    """Of the subject-debate pairs, those that succeeded in every condition."""
+    pairs: dict[tuple[str, str], bool] = {}
+    for p in profiles:
+        for key, found in p.outcomes.items():
+            pairs[p.subject, key] = pairs.get((p.subject, key), True) and found.succeeded
+    return rate(sum(pairs.values()), len(pairs))
 
 
 def _sorted(

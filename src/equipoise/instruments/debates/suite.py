@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ from typing import Any
 from equipoise.instruments.debates.contract import CHOICE, KINDS, OPEN, YES_NO
 from equipoise.reading.canonical import Names, names, normal
 from equipoise.stimuli import Stimuli, misfit, render, slots
-from equipoise.terms import Misuse, canonical_json
+from equipoise.terms import Misuse
 
 SHIPPED = Path(__file__).parent / "stimuli"
 STANDARD = "standard"
@@ -194,9 +195,10 @@ def _table(key: str, kind: str, reference: Sequence[str], aliases: object) -> Na
 
 
 def schema(debate: Debate, *, whole: bool) -> str:
-    """The JSON Schema of a debate's contract, as canonical JSON; of one pick unless `whole`.
+    """The JSON Schema of a debate's contract, as JSON text; of one pick unless `whole`.
 
-    That of an open debate names no answer; that of a closed one its alternatives.
+    That of an open debate names no answer; that of a closed one its alternatives. Its keys are
+    in the order of the contract, in which an engine held to it writes them.
     """
     name: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 60}
     if not debate.is_open and whole:
@@ -216,7 +218,7 @@ def schema(debate: Debate, *, whole: bool) -> str:
         properties["criteria"] = {
             "type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 80},
             "minItems": 3, "maxItems": 3}
-    return canonical_json({
+    return json.dumps({
         "type": "object", "properties": properties, "required": list(properties),
         "additionalProperties": False,
-    }).decode()
+    }, ensure_ascii=False, separators=(",", ":"))

@@ -155,8 +155,12 @@ def valid_wanted(content: str, cells: Sequence[Cell], rules: Rules) -> int:
     if content != IDENTICAL:
         return rules.min_valid
     drawn = max(len(cell.values) + sum(cell.lost.values()) for cell in cells)
-    wanted = max(rules.min_valid, least_valid(len(strata_of(cells)), rules.alpha))
-    return min(drawn, wanted)
+    return identical_valid(len(strata_of(cells)), drawn, rules)
+
+
+def identical_valid(strata: int, draws: int, rules: Rules) -> int:
+    """The valid replies each cell of an identical block of so many strata and draws needs."""
+    return min(draws, max(rules.min_valid, least_valid(strata, rules.alpha)))
 
 
 def tested(cells: Sequence[Cell], min_valid: int, rules: Rules) -> SwapTest | Undefined:

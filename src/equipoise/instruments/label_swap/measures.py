@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import fsum, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, TypeVar
 
@@ -442,7 +442,7 @@ def _work(usages: Iterable[Usage]) -> Work:
     counted = [u for u in found if u.prompt is not None or u.completion is not None]
     return Work(len(counted), sum(u.prompt or 0 for u in found),
                 sum(u.completion or 0 for u in found), sum(reasoning), len(reasoning),
-                sum(costs), len(costs))
+                fsum(costs), len(costs))
 
 
 def _family(judged: Sequence[Judged], rules: Rules) -> Family:

@@ -128,8 +128,8 @@ def suite(
         raise Misuse(f"No factor {unknown[0]!r}: a study can vary {', '.join(FACTORS)}.")
     if len(set(varied)) < len(varied):
         raise Misuse(f"A factor is named twice in {','.join(varied)}. Name each once.")
-    found: Mapping[str, Any] = stimuli.files.get("decisions") or {}
-    if not found:
+    found: Any = stimuli.files.get("decisions")
+    if not isinstance(found, dict) or not found:
         raise Misuse("decisions.toml is missing or empty: it holds the decisions.")
     decisions = {key: _decision(key, said) for key, said in found.items()}
     for key in only:
@@ -163,7 +163,7 @@ def _decision(name: str, said: object) -> Decision:
     ):
         raise Misuse(f"decisions.toml: [{name}] needs texts, and at least one under"
                      f" [{name}.wordings].")
-    if said["x"] == said["y"]:
+    if said["x"].strip() == said["y"].strip():
         raise Misuse(f"decisions.toml: x and y of [{name}] are the same text; the matched"
                      " condition needs two that differ.")
     for wording, text in wordings.items():
@@ -180,16 +180,18 @@ def _pairs(found: object, trios: bool) -> dict[str, Pair]:
     """The pairs of every kind: one, or with a third label the three of a trio."""
     if not isinstance(found, dict) or not found:
         raise Misuse("labels.toml is missing or empty: it holds the pairs of labels.")
-    pairs = [pair for kind, said in found.items() for pair in _kind(kind, said, trios)]
-    labels = {label: pair.kind for pair in pairs for label in pair.labels}
-    for one, other in combinations(labels, 2):
+    kinds = {kind: _kind(kind, said, trios) for kind, said in found.items()}
+    every = [(label, kind) for kind, labels in kinds.items() for label in labels]
+    for (one, mine), (other, theirs) in combinations(every, 2):
         if fold(one) in fold(other) or fold(other) in fold(one):
-            raise Misuse(f"labels.toml: one of {one!r} ([{labels[one]}]) and {other!r}"
-                         f" ([{labels[other]}]) is a part of the other.")
+            raise Misuse(f"labels.toml: one of {one!r} ([{mine}]) and {other!r} ([{theirs}]) is a"
+                         " part of the other.")
+    pairs = [Pair(kind, pair) for kind, labels in kinds.items() for pair in combinations(labels, 2)]
     return {pair.name: pair for pair in pairs}
 
 
-def _kind(kind: str, said: object, trios: bool) -> list[Pair]:
+def _kind(kind: str, said: object, trios: bool) -> list[str]:
+    """The labels of a kind that a study asks: two, or with a third the three of a trio."""
     labels = said.get("labels") if isinstance(said, dict) else None
     third = said.get("third") if isinstance(said, dict) else None
     spare = set(said) - {"about", "labels", "third"} if isinstance(said, dict) else set()
@@ -209,7 +211,7 @@ def _kind(kind: str, said: object, trios: bool) -> list[Pair]:
         raise Misuse(f"labels.toml: the labels of [{kind}] are not in the alphabet's order:"
                      f" wanted {', '.join(sorted(chosen, key=fold))}. The sign of a lean is"
                      " toward the first of its pair, so all pairs are ordered alike.")
-    return [Pair(kind, pair) for pair in combinations(chosen if trios else labels, 2)]
+    return chosen if trios else labels
 
 
 def fold(label: str) -> str:
