@@ -464,6 +464,49 @@ def sound(key, said):
     return pick
 
 
+def bent(key, chance):
+    """A valid reply with one rule bent and all the others kept, where that can be."""
+    said = json.loads(valid_reply(key, chance))
+    ranked = "top3" if "top3" in said else "ranking"
+    names, points = said[ranked], said["points"]
+    other = {name: form for form, name in KNOWN[key].items()}
+    first, last = names[0], list(points)[-1]
+
+    def alias(name):
+        return next((form for form, of in KNOWN[key].items()
+                     if of == KNOWN[key][name] and form != name), name)
+
+    bends = (
+        lambda: said.update(pick=names[1]),
+        lambda: said.update({ranked: names[1:] + names[:1]}),
+        lambda: said.update({ranked: names[:-1]}),
+        lambda: said.update({ranked: [*names, chance.choice([*other.values(), "Maybe"])]}),
+        lambda: said.update({ranked: [*names[:-1], alias(names[0])]}),
+        lambda: said.update({ranked: [*names[:-1], chance.choice(STRANGE)]}),
+        lambda: points.update({last: points[first]}),
+        lambda: points.update({last: points[first] + 1}),
+        lambda: points.update({last: chance.choice([-1, True, False, None, "1", [1], {}])}),
+        lambda: points.update({first: True, **dict.fromkeys([*points][1:], False)}),
+        lambda: points.update(dict.fromkeys(points, 0)),
+        lambda: points.update({alias(first): 1}),
+        lambda: points.update({alias(last): 0}),
+        lambda: points.update({chance.choice(["Maybe", *other.values()]): 0}),
+        lambda: points.pop(first),
+        lambda: [points.pop(name) for name in [*points][1:]],
+        lambda: said.update({chance.choice(["note", "ranking", "top3"]): names}),
+        lambda: said.pop(chance.choice([*said])),
+        lambda: said["criteria"].pop(),
+        lambda: said["criteria"].append("more"),
+        lambda: said["criteria"].__setitem__(1, chance.choice(["", " ", 7, None, True])),
+        lambda: said.update(pick=chance.choice(["Maybe", "", first.lower(), f"{first}.",
+                                                alias(first)])),
+        lambda: said.update(pick=names[1], points=dict(zip(
+            (names[1], names[0], *names[2:]), points.values(), strict=False))),
+    )
+    chance.choice(bends)()
+    return text(said)
+
+
 TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|\s+|.', re.DOTALL)
 
 
@@ -522,7 +565,9 @@ def random_json(key, chance, depth=0):
 
 def fuzzed(turn, chance):
     key = chance.choice(sorted(KNOWN))
-    if turn % 10 < 8:
+    if turn % 10 < 3:
+        said = bent(key, chance)
+    elif turn % 10 < 8:
         said = mutated(key, chance)
     elif turn % 10 == 8:
         said = json.dumps({"pick": 1, **as_object(random_json(key, chance))}, ensure_ascii=False)
@@ -565,7 +610,7 @@ def test_ten_thousand_replies_raise_nothing_and_nothing_false_is_accepted():
         assert squashed(found.value.pick) == squashed(pick)
     assert not false, false[:5]
     # The generator reaches both sides: neither everything nor nothing is accepted.
-    assert 1_500 < accepted < 6_000 and spelled < 30
+    assert 1_000 < accepted < 6_000 and spelled < 30
 
 
 def test_nothing_sound_is_turned_away():
@@ -585,4 +630,4 @@ def test_nothing_sound_is_turned_away():
             continue
         kept += 1
         assert isinstance(full(key, said).value, Answer), (key, said, full(key, said).value)
-    assert kept > 1_000
+    assert kept > 800

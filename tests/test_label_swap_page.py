@@ -569,13 +569,30 @@ def test_the_figures_of_every_block_pair_and_decision_are_those_of_the_findings(
             assert (p is None) == ("p_exact" not in block)
             assert p is None or is_p(p[1], block["p_exact"])
             assert ("flagged" in said) == bool(block.get("flagged"))
-            full = [e for e in line.all("use") if e.has(cls="full")]
-            assert bool(full) == bool(block.get("flagged"))
-        means = [said_of(line)[0] for line in lines if not block_address(line)]
-        wanted = [*judge["lean_by_pair"].values(), *judge["position_of_decisions"].values(),
+            assert is_drawn(line, block.get("lean_points"), bool(block.get("flagged")))
+        means = [line for line in lines if not block_address(line)]
+        decisions = list(judge["position_of_decisions"].values())
+        wanted = [*judge["lean_by_pair"].values(), *decisions,
                   judge["position_by_decision"]["over_decisions"]]
         assert len(means) == len(wanted)
-        assert all(map(is_interval, means, wanted))
+        for line, values in zip(means, wanted, strict=True):
+            assert is_interval(said_of(line)[0], values)
+            clear = None not in (values["low"], values["high"]) and not (
+                values["low"] <= 0 <= values["high"])
+            assert is_drawn(line, values["mean"], clear and values not in decisions)
+
+
+def is_drawn(line, value, full):
+    """A dot right of the middle for plus, a diamond left of it for minus; filled or not."""
+    marks = list(line.all("use"))
+    if value is None:
+        return marks == []
+    [mark] = marks
+    [zero] = line.all("line", cls="zero")
+    at, middle = (float(x.removesuffix("%")) for x in (mark.attrs["x"], zero.attrs["x1"]))
+    shape = "#sa" if value > 0 else "#sb" if value < 0 else "#sz"
+    return (mark.attrs["href"] == shape and (at - middle) * value >= 0
+            and (value == 0 or abs(value) < 0.1 or at != middle) and mark.has(cls="full") == full)
 
 
 def block_address(line):

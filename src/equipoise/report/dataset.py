@@ -10,7 +10,7 @@ from typing import Any
 
 from equipoise.instruments.debates.contract import Answer
 from equipoise.instruments.debates.instrument import Debated, Stage
-from equipoise.instruments.debates.measures import GATE, Findings, Profile, gate
+from equipoise.instruments.debates.measures import GATE, Findings, Profile, gate, hedges_of
 from equipoise.instruments.debates.outcomes import LATER, Outcome, Said, majority
 from equipoise.instruments.debates.suite import Debate, Suite
 from equipoise.ledger import Run
@@ -39,7 +39,7 @@ def dataset(
     latest: dict[str, int] = {}
     for (trial, _), at in answered.items():
         latest[trial] = max(at, latest.get(trial, 0))
-    rows = [answer_row(run, o, findings, latest) for o in observations
+    rows = [answer_row(run, suite, o, findings, latest) for o in observations
             if o.trial.condition["form"] == "asked"]
     return {
         "schema": SCHEMA, "sample": False, "run": run.name, "registered_at": run.at,
@@ -68,7 +68,7 @@ def debate_values(debate: Debate) -> dict[str, Any]:
 
 
 def answer_row(
-    run: Run, o: Observation[Debated], findings: Findings, latest: Mapping[str, int]
+    run: Run, suite: Suite, o: Observation[Debated], findings: Findings, latest: Mapping[str, int],
 ) -> dict[str, Any]:
     """One trial: its pick with ranking, points and criteria, and what each stage said."""
     level = o.trial.condition
@@ -86,8 +86,7 @@ def answer_row(
         "points_sum": whole.sum if whole else None,
         "criteria": list(whole.criteria) if whole else [],
         "stages": {name: stage_values(o.value.stages[name]) for name in STAGES},
-        "hedges": [{"category": h.category, "words": h.words}
-                   for h in profile.hedging.found.get(o.trial.item, ())],
+        "hedges": [{"category": h.category, "words": h.words} for h in hedges_of(suite, o)],
     }
 
 

@@ -30,7 +30,7 @@ Stratum = tuple[Sequence[float], Sequence[float]]
 
 ALPHA, LEAN = 0.05, 2.0
 DRAWS, MANY_DRAWS, SEED = 2_000, 100_000, 20_261_015
-MOST_WORK = 1_500_000_000
+MOST_WORK, FINEST_LATTICE = 1_500_000_000, 1_000_000
 LEAST = 5e-324
 CANTELLI = 4.4
 """Standard deviations above the mean beyond which less than a twentieth can lie (1/(1 + k^2))."""
@@ -202,28 +202,30 @@ def omnibus(tests: Sequence[SwapTest], *, by_stratum: bool = False) -> Omnibus |
 
     With `by_stratum` each stratum's own shift counts, so labels that raise one description and
     lower the other are seen too (the interaction omnibus). p = P(S* >= S) over all relabellings,
-    `null_95` the smallest r with P(RMS* <= r) >= .95. Where blocks lie on different lattices, or
-    on one too fine, 100,000 relabellings are drawn. Undefined without a block.
+    `null_95` the smallest r with P(RMS* <= r) >= .95. Where the blocks' common lattice is too
+    fine, as with unlike valid counts, 100,000 relabellings are drawn. Undefined without a block.
     """
     if not tests:
         return Undefined("no_data")
-    parts, lattice = _squared(tests, by_stratum)
-    same = len({test.lattice for test in tests}) == 1
-    if same and (found := _exact_omnibus(parts, lattice)) is not None:
-        return found
+    finest = lcm(*(test.lattice for test in tests))
+    if finest <= FINEST_LATTICE:
+        found = _exact_omnibus(_squared(tests, finest, by_stratum), finest)
+        if found is not None:
+            return found
     return drawn_omnibus(tests, MANY_DRAWS, by_stratum=by_stratum)
 
 
-def _squared(tests: Sequence[SwapTest], by_stratum: bool) -> tuple[list[Part], float]:
-    """What is squared and summed, and how many of its units make a point of the RMS."""
-    if not by_stratum:
-        return [(test.observed, test.null) for test in tests], tests[0].lattice
-    parts = [(value * len(test.parts), moved(null, len(test.parts), 0))
-             for test in tests for value, null in test.parts]
-    return parts, tests[0].lattice
+def _squared(tests: Sequence[SwapTest], lattice: int, by_stratum: bool) -> list[Part]:
+    """What is squared and summed, all on one lattice; of a stratum its own shift."""
+    return [
+        (value * times, moved(null, times, 0))
+        for test in tests
+        for times in [lattice // test.lattice * (len(test.parts) if by_stratum else 1)]
+        for value, null in (test.parts if by_stratum else [(test.observed, test.null)])
+    ]
 
 
-def _exact_omnibus(parts: Sequence[Part], lattice: float) -> Omnibus | None:
+def _exact_omnibus(parts: Sequence[Part], lattice: int) -> Omnibus | None:
     """By convolving the blocks' distributions of squares; None where that is too much work.
 
     Sums beyond what is asked for are gathered in one place, as terms that are all positive: a

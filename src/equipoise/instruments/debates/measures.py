@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from equipoise.instruments.debates.contract import Answer
 from equipoise.instruments.debates.hedging import Hedge, categories, hedges
 from equipoise.instruments.debates.outcomes import FATES, Fate, Outcome, Said, majority, outcome
 from equipoise.instruments.debates.suite import Suite
@@ -255,18 +256,25 @@ def _hedging(
     kinds: Counter[str] = Counter()
     for key, draws in of.items():
         for o in draws:
-            stage = o.value.stages["pick"]
-            if not stage.texts:
+            if not o.value.stages["pick"].texts:
                 continue
-            said = stage.pick
-            mine = hedges(stage.texts[0], said if isinstance(said, str) else None,
-                          suite.hedging)
+            mine = hedges_of(suite, o)
             replies += 1
             hedged += bool(mine)
             kinds.update(categories(mine))
             found[key] = (*found.get(key, ()), *mine)
     return Hedging(rate(hedged, replies), dict(kinds),
                    {key: mine for key, mine in found.items() if mine})
+
+
+def hedges_of(suite: Suite, o: Observation[Debated]) -> tuple[Hedge, ...]:
+    """The hedging of one trial's first pick reply; a preamble ends where its pick is first said."""
+    stage = o.value.stages["pick"]
+    if not stage.texts:
+        return ()
+    value = stage.reading.value
+    said = value.named[0].said if isinstance(value, Answer) else None
+    return hedges(stage.texts[0], said, suite.hedging)
 
 
 def _stages(of: Sequence[Mapping[str, Stage]]) -> dict[str, StageCount]:
@@ -350,9 +358,10 @@ def _menu(
             if isinstance(said, Nonresponse):
                 continue
             mine[said] += 1
-            other = opened[subject].outcomes[key].pick if subject in opened else said
-            compared += not isinstance(other, Nonresponse)
-            same += said == other
+            if subject in opened and key in opened[subject].outcomes:
+                other = opened[subject].outcomes[key].pick
+                compared += not isinstance(other, Nonresponse)
+                same += said == other
     consensus = {key: plurality(counts) for key, counts in picks.items()}
     sizes = tuple(len(suite.debates[key].menu) for key in picks)
     return Menu(
