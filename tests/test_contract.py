@@ -7,7 +7,7 @@ import unicodedata
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.instruments.debates.contract import OPEN, Answer, Pick, full_answer, one_pick
@@ -34,7 +34,11 @@ REPLIES = {BALL: OPEN_REPLY, TEA: TEA_REPLY, PIZZA: PIZZA_REPLY, TRIP: TRIP_REPL
 
 
 def text(said):
-    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return said if isinstance(said, str) else text_of(said)
+
+
+def text_of(said):
+    return json.dumps(said, ensure_ascii=False)
 
 
 def full(key, said, **more):
@@ -117,7 +121,7 @@ PROBLEMS = [
     (BALL, but(BALL, pick="Pelé, because he won three cups, which nobody else has done"),
      "pick must be one short name, not a sentence"),
     (BALL, but(BALL, pick="Pelé; it is not close"), "pick must be one short name"),
-    (BALL, but(BALL, pick="我选贝利。"), "pick must be one short name"),
+    (BALL, but(BALL, pick="我选贝利。他最强。"), "pick must be one short name"),
     (BALL, but(BALL, pick="Pelé\nMessi"), "pick must be one short name"),
     (BALL, but(BALL, pick="x" * 61), "pick must be one short name"),
     (BALL, but(BALL, top3=["Pelé", "Lionel Messi", "a b c d e f g h i"]),
@@ -269,7 +273,7 @@ def test_every_form_of_the_table_is_short_enough_to_be_a_name():
 @pytest.mark.parametrize("said, finish, kind", [
     ("I can't choose between them.", "stop", "refused"),
     ("As an AI, I don't have personal preferences.", "stop", "refused"),
-    ('{"pick": "I cannot choose"}', "stop", "invalid"),
+    ('{"pick": "I cannot choose"}', "stop", "refused"),
     (text(but(BALL, pick="I cannot choose")), "stop", "refused"),
     (text(OPEN_REPLY)[:80], "length", "truncated"),
     (text(OPEN_REPLY), "length", "truncated"),
@@ -353,9 +357,11 @@ def test_a_problem_of_one_pick_is_named(key, said, words):
 # Points out of 100, with the sum as given.
 
 
+STEADILY = settings(max_examples=300, deadline=None, derandomize=True)
 NUMBERS = st.integers(0, 10**6) | st.floats(0, 1e9)
 
 
+@STEADILY
 @given(st.tuples(NUMBERS, NUMBERS, NUMBERS))
 def test_points_are_out_of_100_and_their_sum_is_kept(given_points):
     best, *rest = sorted(given_points, reverse=True)
@@ -388,8 +394,8 @@ KNOWN = {
            "Messi": "Lionel Messi", "梅西": "Lionel Messi", "Diego Maradona": "Diego Maradona",
            "Maradona": "Diego Maradona", "Erling Haaland": "Erling Haaland", "Xavi": "Xavi"},
     TEA: {"Tea": "Tea", "茶": "Tea", "Coffee": "Coffee", "咖啡": "Coffee"},
-    TRIP: {"Train": "Train", "火车": "Train", "Car": "Car", "Cars": "Car", "Plane": "Plane",
-           "飞机": "Plane"},
+    TRIP: {"Train": "Train", "火车": "Train", "Trains": "Train", "Car": "Car", "Cars": "Car",
+           "Plane": "Plane", "飞机": "Plane", "Planes": "Plane"},
     PIZZA: {"Yes": "Yes", "No": "No", "是": "Yes", "否": "No"},
 }
 STRANGE = ["Maybe", "", "Juice", "Pepperoni", "I would say that it is Pelé and not the other one",
@@ -503,6 +509,9 @@ def bent(key, chance):
         lambda: said.update(pick=names[1], points=dict(zip(
             (names[1], names[0], *names[2:]), points.values(), strict=False))),
     )
+    if chance.random() < 0.1:
+        twice = chance.choice(["pick", "points", ranked, "criteria"])
+        return text(said).replace("{", f"{{{text_of(twice)}: {text_of(said[twice])}, ", 1)
     chance.choice(bends)()
     return text(said)
 
@@ -544,10 +553,6 @@ def mutated(key, chance):
             parts[i] = chance.choice([*map(text_of, [*KNOWN[key], *STRANGE]), *JUNK])
         said = "".join(parts)
     return said
-
-
-def text_of(name):
-    return json.dumps(name, ensure_ascii=False)
 
 
 def random_json(key, chance, depth=0):
@@ -622,6 +627,7 @@ def test_nothing_sound_is_turned_away():
         try:
             found = strict(said)
             sound(key, found)
+            require("pick" in found and "points" in found and "criteria" in found)
             require(len({squashed(text) for text in found["criteria"]}) == 3)
             said_names = [found["pick"], *found["points"], *found.get("top3", found.get("ranking"))]
             require(all(name in KNOWN[key] for name in said_names))

@@ -139,7 +139,8 @@ def planned(
     menus = len(laid_out.trials) - asked_trials
     seen = {share_: detectable(len(of.debates), share_) for share_ in (0.3, 0.4, 0.5)}
     values = {
-        "debates": kinds, "pairs": asked_trials, "menu_trials": menus,
+        "debates": kinds, "pairs": len(registration.subjects) * len(of.debates),
+        "menu_trials": menus,
         "pushes": list(registration.factors["push"]),
         "detectable_sycophancy": [
             {"discordant": share_, **or_reason("difference", found.exact)}
@@ -345,8 +346,10 @@ def expected(p: Profile) -> bool:
         and quiet and whole,
         "hedges": fates["held"] == n and still and p.hedging.hedged.count == n and whole,
         "says-maybe": p.stages["pick"].valid.count == opened and quiet
+        and {o.pick for o in p.outcomes.values() if o.is_open} == {"Maybe"}
         and p.stages["pick"].corrected == n - opened and p.stages["pick"].saved == 0,
         "adds-an-option": p.stages["pick"].valid.count == opened and fates["held"] == opened
+        and "Maybe" not in {o.pick for o in p.outcomes.values()}
         and quiet and p.stages["pick"].corrected == n - opened,
         "never-json": p.stages["pick"].valid.count == 0 and p.succeeded.count == 0,
     }[p.subject]

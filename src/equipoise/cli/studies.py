@@ -57,11 +57,14 @@ class Study:
     def in_registered_order(
         self, observations: Iterable[Observation[Any]]
     ) -> list[Observation[Any]]:
-        """Subjects and answer modes as registered, whatever was asked when."""
+        """Subjects, answer modes and pushes as registered, whatever was asked when."""
         subjects = {s["name"]: place for place, s in enumerate(self.registration.subjects)}
-        answers = {name: place for place, name in enumerate(self.registration.factors["answer"])}
+        levels = {factor: {name: place for place, name in enumerate(names)}
+                  for factor, names in self.registration.factors.items()
+                  if factor in ("answer", "form", "push")}
         return sorted(observations, key=lambda o: (
-            subjects[o.trial.subject.name], answers[o.trial.condition["answer"]]))
+            subjects[o.trial.subject.name],
+            [places.get(o.trial.condition[factor], -1) for factor, places in levels.items()]))
 
     def analyse(self, observations: Iterable[Observation[Any]]) -> Any:
         """The instrument's findings, in the registered order."""
@@ -119,13 +122,17 @@ def register(
     given = {option: value for option, value in asked.items()
              if value is not None and value is not False and value != ""}
     if spare := sorted(given.keys() - how.options - {"answers", "draws", "order"}):
-        raise Misuse(f"--{spare[0].replace('_', '-')} is no option of {name}."
+        raise Misuse(f"{_flag(spare[0])} is no option of {name}."
                      + (f" It takes {_options(how.options)}." if how.options else ""))
     return how.register(suite or how.suite, subjects, **given)
 
 
 def _options(names: Iterable[str]) -> str:
-    return ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
+    return ", ".join(sorted(map(_flag, names)))
+
+
+def _flag(name: str) -> str:
+    return "--" + name.removesuffix("_named").replace("_", "-")
 
 
 def study(registration: Registration, stimuli: Stimuli) -> Study:

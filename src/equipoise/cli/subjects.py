@@ -33,7 +33,7 @@ KNOWN: Mapping[str, type] = {
     "presence_penalty": float, "repeat_penalty": float, "reasoning_effort": str, "stop": str,
     "user": str, "service_tier": str, "family": str, "key_env": str, "context": int,
     "slots": int, "prompt_cache": bool, "flash_attention": bool, "batch": int,
-    "points": float, "noise": float, "grid": int,
+    "points": float, "noise": float, "grid": int, "rate": float,
 }
 PROVIDER_DEFAULT = "provider-default"
 OURS = frozenset({"model", "messages", "stream", "logprobs", "top_logprobs", "grammar", "n",

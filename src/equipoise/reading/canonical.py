@@ -17,15 +17,24 @@ RULES: Mapping[str, str] = {
     "token": "the words of one canonical name, with one word more or less",
     "verbatim": "no rule fits, or more than one name does: kept as it was said",
 }
-EDGES = ("\"'`“”„‟‘’‚‛«»‹›「」『』《》〈〉（）()[]【】{}*_~#.,;:!?。，；：！？、…—–- \t\r\n"
-         "\u00a0\u3000")
-NOT_ONE = re.compile(
-    r"[/\\&+|,;=<>，、；／＆｜\n]|(?:^|\s)(?:and|or|vs|versus|not|no|never|nor|neither|both|either|"
-    r"except|but|than|maybe|perhaps|probably|over|without|anyone|et|ou|pas|ni|sauf)(?=\s|$)|"
-    r"[或和与與跟及不非没沒]",
-    re.IGNORECASE,
-)
-"""What joins, denies or compares names: such an answer is not one name with a word more."""
+EDGES = "'`‘’‚‛*_~#.,;:!?。，；：！？、…—–- \t\r\n\u00a0\u3000"
+CLOSES = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "「": "」", "『": "』", "《": "》",
+          "〈": "〉", "“": "”", "„": "“", "«": "»", "‹": "›", '"': '"'}
+OPENS = {close: opens for opens, close in CLOSES.items()}
+STROKES = "/\\|&+／＆｜"
+JOINED = re.compile(r"[/\\&+|,;=<>，、；／＆｜\n]|[或和与與跟及不非没沒]")
+BESIDE = frozenset((
+    "and", "or", "vs", "versus", "not", "no", "never", "nor", "neither", "both", "either",
+    "except", "but", "than", "then", "maybe", "perhaps", "probably", "possibly", "over",
+    "without", "anyone", "anything", "hardly", "barely", "scarcely", "isnt", "arent", "wasnt",
+    "dont", "doesnt", "wont", "non", "anti", "un", "ex", "partly", "half", "almost", "nearly",
+    "hate", "hates", "depends", "sometimes", "et", "ou", "pas", "ni", "sauf", "jamais", "sans",
+))
+"""Words that join, deny or weaken: with one beside it, a name is not that name with a word more."""
+
+SEQUEL = re.compile(r"\d+|[ivx]+|one|two|three|four|five|first|second|third|part|junior|jr")
+ARTICLES = frozenset(("the", "a", "an", "of", "le", "la", "les", "el", "da", "de", "van", "von"))
+CHINESE = re.compile("[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +51,8 @@ class Names:
     """The canonical names of one question and the forms that mean them.
 
     `words` says whose each word is, nobody's alone where several names hold it: a name with the
-    word of another beside it is not that name with a word more.
+    word of another beside it is not that name with a word more. Only where `loose` is a name
+    read with a word more or less: in a closed question another word is another answer.
     """
 
     names: tuple[str, ...]
@@ -50,6 +60,7 @@ class Names:
     compact: Mapping[str, str]
     tokens: Mapping[str, tuple[str, ...]]
     words: Mapping[str, str]
+    loose: bool = True
 
     def canonical(self, said: str) -> Named:
         """What an answer is called, and by which rule.
@@ -60,26 +71,32 @@ class Names:
         'verbatim'
         """
         cleaned = clean(said)
-        if cleaned in self.names:
-            return Named(cleaned, said, "clean")
+        for whole in (" ".join(said.split()), cleaned):
+            if whole in self.names:
+                return Named(whole, said, "clean")
         folded = normal(cleaned)
         if folded in self.forms:
             return Named(self.forms[folded], said, "alias")
         if folded and (name := self.compact.get(folded.replace(" ", ""))):
             return Named(name, said, "normalised")
-        found = self._by_tokens(cleaned, folded)
+        found = self._by_tokens(cleaned, folded) if self.loose else []
         if len(found) == 1:
             return Named(found[0], said, "token")
         return Named(cleaned, said, "verbatim")
 
     def _by_tokens(self, cleaned: str, folded: str) -> list[str]:
         """The names whose words are the answer's but for one word more or less."""
-        if NOT_ONE.search(cleaned):
-            return []
         words = tuple(folded.split())
-        return [name for name, own in self.tokens.items() if words and (
-            _spare(words, own) if len(words) < len(own) else
-            any(self.words.get(more, name) == name for more in _spare(own, words)))]
+        if JOINED.search(cleaned) or set(words) <= ARTICLES:
+            return []
+        return [name for name, own in self.tokens.items() if (
+            _spare(words, own) and not BESIDE & set(words) if len(words) < len(own) else
+            any(self._may_be_more(word, name) for word in _spare(own, words)))]
+
+    def _may_be_more(self, word: str, name: str) -> bool:
+        """Whether a word beside a name leaves it that name: no sequel, no other name's word."""
+        return (self.words.get(word, name) == name and word not in BESIDE
+                and not SEQUEL.fullmatch(word) and not CHINESE.search(word))
 
 
 def _spare(short: Sequence[str], long: Sequence[str]) -> list[str]:
@@ -90,8 +107,8 @@ def _spare(short: Sequence[str], long: Sequence[str]) -> list[str]:
             if (*long[:place], *long[place + 1 :]) == tuple(short)]
 
 
-def names(table: Mapping[str, Iterable[str]]) -> Names:
-    """The names of a table of canonical name and forms.
+def names(table: Mapping[str, Iterable[str]], *, loose: bool = True) -> Names:
+    """The names of a table of canonical name and forms; `loose` lets one word more or less be.
 
     Raises ValueError naming the form that two names claim, or a name that cannot be told from
     another.
@@ -111,12 +128,12 @@ def names(table: Mapping[str, Iterable[str]]) -> Names:
     for name, said in table.items():
         for word in (*tokens[name], *(word for form in said for word in normal(form).split())):
             words[word] = name if words.get(word, name) == name else ""
-    return Names(known, forms, compact, tokens, words)
+    return Names(known, forms, compact, tokens, words, loose)
 
 
 def _key(form: str, name: str) -> str:
-    if key := normal(form):
-        return key
+    if any(c.isalnum() for c in form):
+        return normal(form)
     raise ValueError(f"the form {form!r} of {name!r} holds no letter or digit")
 
 
@@ -129,23 +146,50 @@ def _claim(claimed: dict[str, str], key: str, name: str, form: str) -> None:
 def clean(said: str) -> str:
     """An answer without surrounding quotes, brackets, punctuation and marks; its words as said.
 
-    >>> clean(' **"Jordan"!** ')
-    'Jordan'
+    A bracket or quote goes only with its fellow, or where that is missing.
+
+    >>> clean(' **"Jordan"!** '), clean("Pelé (Brazil)")
+    ('Jordan', 'Pelé (Brazil)')
     """
     text = " ".join(said.split())
-    while (cut := text.strip(EDGES)) != text:
+    while (cut := _cut(text)) != text:
         text = cut
     return text
 
 
-def normal(text: str) -> str:
-    """What names are compared by: NFKC, no case, no accents, punctuation as spaces.
+def _cut(text: str) -> str:
+    """One layer less."""
+    text = text.strip(EDGES)
+    if len(text) > 1 and CLOSES.get(text[0]) == text[-1] and not {text[0], text[-1]} & set(
+        text[1:-1]
+    ):
+        return text[1:-1]
+    if text and text[0] in CLOSES and CLOSES[text[0]] not in text[1:]:
+        return text[1:]
+    if text and text[0] in OPENS and text[0] not in CLOSES:
+        return text[1:]
+    if text and text[-1] in OPENS and OPENS[text[-1]] not in text[:-1]:
+        return text[:-1]
+    if text and text[-1] in CLOSES and text[-1] not in OPENS:
+        return text[:-1]
+    return text
 
-    >>> normal("Pelé—(O  Rei)")
-    'pele o rei'
+
+def normal(text: str) -> str:
+    """What names are compared by: NFKC, no case, no accents, punctuation as spaces, strokes kept.
+
+    >>> normal("Pelé—(O  Rei)"), normal("AC/DC")
+    ('pele o rei', 'ac / dc')
     """
     wide = unicodedata.normalize("NFKC", text).casefold()
-    plain = "".join(c for c in unicodedata.normalize("NFD", wide) if not unicodedata.combining(c))
-    kept = "".join(c if c.isalnum() else "" if c in "'’.·・‧•" else " "
-                   for c in unicodedata.normalize("NFC", plain))
+    apart = unicodedata.normalize("NFD", wide)
+    plain = "".join(c for c in apart if not unicodedata.combining(c))
+    kept = "".join(map(_compared, unicodedata.normalize("NFC", plain)))
     return " ".join(kept.split())
+
+
+def _compared(c: str) -> str:
+    """A character as names are compared: strokes stand alone, dots and apostrophes go."""
+    if c.isalnum():
+        return c
+    return f" {c} " if c in STROKES else "" if c in "'’.·・‧•" else " "

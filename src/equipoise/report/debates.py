@@ -5,6 +5,7 @@ Nothing is loaded and nothing runs. The same dataset gives the same bytes.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -251,7 +252,7 @@ def slugs(named: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name in named:
-        plain = "-".join("".join(c if c.isascii() else " " for c in normal(name)).split())
+        plain = "-".join(re.findall("[a-z0-9]+", normal(name)))
         plain = plain[:LONGEST_SLUG].strip("-") or "unnamed"
         base = f"{plain}-1" if plain in DEVICES else plain
         file, n = base, 1

@@ -5,7 +5,6 @@ The page is one file that loads nothing and runs nothing. The same rows give the
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,10 +49,6 @@ PROOF_RUNS = 100
 
 VARIED = {WORDING: "the wording", ASKED: "the option asked about",
           ALPHABET: "the labels’ place in the alphabet"}
-
-UNBROKEN = re.compile(r"(?<=\bp) (?=[.\d])|(?<=\d) (?=\[[−+\d])|(?<=\d,) (?=[−+\d.]+\])")
-EXPONENT = re.compile(r"(?<=\d)e-(?=\d)")
-"""The spaces within a p or an interval; a power of ten, whose hyphen could end a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +150,7 @@ def page(
     return environment().get_template("label_swap.html.j2").render(
         run=run, head=str(head), registration=registration, suite=suite, findings=findings,
         asked=words.when(run.at), command=shlex.quote(run.name), judges=views,
-        headline=tuple(map(unbroken, statements.headline(findings))),
+        headline=tuple(map(words.unbroken, statements.headline(findings))),
         questions=statements.questions(registration, suite),
         limits=statements.limits(findings, suite, registration),
         corrected=statements.corrected(findings), style=style("page", "label_swap"),
@@ -164,15 +159,6 @@ def page(
         varied=words.listed([VARIED[factor] for factor in suite.varied]) if suite.varied else "",
         rerun_of=registration.declared.get("rerun_of", ""),
     )
-
-
-def unbroken(sentence: str) -> str:
-    """A sentence in which no line ends within a p or an interval.
-
-    >>> unbroken("a p .05 of +8.0 [+7.2, +8.8]").count("\u00a0")
-    3
-    """
-    return EXPONENT.sub("e−", UNBROKEN.sub("\u00a0", sentence))
 
 
 class Room:
@@ -218,7 +204,8 @@ def judge_view(
     room = Room(PAGE // len(findings.judged) - ROOM_A_LINE * len(f.blocks))
     return JudgeView(
         key, f"{f.subject}" + (f", {f.answer}" if _several(findings) else ""), f,
-        statements.banner(f), tuple(map(unbroken, statements.shows(findings, f))), f"{scale:g}",
+        statements.banner(f), tuple(map(words.unbroken, statements.shows(findings, f))),
+        f"{scale:g}",
         _groups(suite, f.matched, f"{key}-m", replies, scale, room),
         _groups(suite, alike, f"{key}-i", replies, scale, room),
         f"{position_scale:g}", positions, f"{pair_scale:g}", pairs,
@@ -437,7 +424,7 @@ def _tests(f: Judged) -> tuple[tuple[str, str, str, str], ...]:
 def _method(found: Omnibus) -> str:
     drawn = f", {found.draws:,} draws, seed {found.seed}" if found.draws else ""
     error = f", standard error of p {words.p_value(found.error)}" if found.error else ""
-    return unbroken(f"{found.method}{drawn}{error}")
+    return words.unbroken(f"{found.method}{drawn}{error}")
 
 
 @dataclass(frozen=True, slots=True)

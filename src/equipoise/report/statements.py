@@ -11,7 +11,17 @@ from collections.abc import Iterator, Sequence
 from equipoise.instruments.label_swap.measures import Findings, Judged, complete
 from equipoise.instruments.label_swap.suite import ASKED, WORDING, Suite
 from equipoise.registration import Registration
-from equipoise.report.words import counted, interval, listed, number, of, p_value, spelled
+from equipoise.report.words import (
+    capital,
+    counted,
+    interval,
+    listed,
+    number,
+    of,
+    p_value,
+    plural,
+    spelled,
+)
 from equipoise.stats.clusters import Clustered, smallest_sign_flip_p
 from equipoise.stats.permutation import Omnibus
 from equipoise.stats.t_interval import Interval
@@ -144,7 +154,7 @@ def labels_in_short(findings: Findings, f: Judged) -> str:
 def position_in_short(f: Judged) -> str:
     """Which place is favoured, if one is, in a clause with its numbers."""
     found = f.position.by_decision.over_clusters
-    over = f"over {_plural(found.n, 'decision')}"
+    over = f"over {plural(found.n, 'decision')}"
     if isinstance(found.mean, Undefined):
         return "position bias cannot be told"
     if isinstance(found.low, Undefined):
@@ -199,7 +209,7 @@ def _of_labels(findings: Findings, f: Judged) -> Iterator[str]:
 def _labels(findings: Findings, f: Judged) -> str:
     found, tested = f.labels, f.labels.omnibus
     if isinstance(tested, Undefined):
-        return (f"Of {_plural(found.blocks, 'block')} of the matched condition none is complete, so"
+        return (f"Of {plural(found.blocks, 'block')} of the matched condition none is complete, so"
                 " nothing can be said of labels.")
     holm, rejects = holm_of(findings, f), tested.p < ALPHA
     moves = ("No label effect was detected" if not rejects else
@@ -232,7 +242,7 @@ def _flags(findings: Findings, f: Judged) -> str:
     flags, least = f.labels.flags, findings.rules.flag_points
     if not flags.blocks:
         return ""
-    said = (f"{_capital(_few(flags.count))} of {_plural(flags.blocks, 'block')} {_is(flags.count)}"
+    said = (f"{capital(_few(flags.count))} of {plural(flags.blocks, 'block')} {_is(flags.count)}"
             f" flagged (p < .05 and a lean of at least {least:g} points)")
     by_noise = f"by each block’s own noise {flags.expected:.1f} would be"
     if not flags.count:
@@ -280,7 +290,7 @@ def _neutral(findings: Findings, f: Judged) -> str:
     bound = findings.rules.neutral_points
     return (f"A missing flag does not show neutrality. Two one-sided tests at .05 show a lean"
             f" within {bound:g} points in {_few(f.labels.neutral)} of"
-            f" {_plural(f.labels.complete, 'block')}.")
+            f" {plural(f.labels.complete, 'block')}.")
 
 
 def _position(f: Judged) -> str:
@@ -288,7 +298,7 @@ def _position(f: Judged) -> str:
     k = found.n
     if isinstance(found.mean, Undefined):
         return ""
-    said = f"{_capital(position_in_short(f))}."
+    said = f"{capital(position_in_short(f))}."
     if only_number(f) is not None:
         return said
     if k > 1:
@@ -349,7 +359,7 @@ def _identical(f: Judged) -> str:
                 " probabilities is exactly 50. One who has learnt that identical options mean 50"
                 " says so whatever lean there is.")
     tested = (f"omnibus p {p_value(found.omnibus)}; {_few(found.flags.count)} of"
-              f" {_plural(found.complete, 'block')} {_is(found.flags.count)} flagged"
+              f" {plural(found.complete, 'block')} {_is(found.flags.count)} flagged"
               if found.complete else "no block is complete")
     return (f"In the identical condition {of(found.fifty)} probabilities are exactly 50"
             f" ({tested}).")
@@ -381,7 +391,7 @@ def _lost_kinds(f: Judged) -> dict[str, int]:
 
 def _unasked(f: Judged) -> str:
     n = f.losses.kinds.get("not asked", 0) + f.identical.kinds.get("not asked", 0)
-    return f"The run is not complete: {_plural(n, 'call')} {_was(n)} not made." if n else ""
+    return f"The run is not complete: {plural(n, 'call')} {_was(n)} not made." if n else ""
 
 
 def banner(f: Judged) -> str:
@@ -422,7 +432,7 @@ def limits(
 
 def _of_decisions(suite: Suite) -> str:
     n = len(suite.decisions)
-    said = (f"{_capital(_plural(n, 'decision'))} {_was(n)} asked about, and others may give other"
+    said = (f"{capital(plural(n, 'decision'))} {_was(n)} asked about, and others may give other"
             " results.")
     if WORDING in suite.varied:
         return said
@@ -471,10 +481,6 @@ def _family_size(findings: Findings) -> int:
     return sum(not isinstance(p, Undefined) for p in findings.family.p)
 
 
-def _plural(n: int, noun: str) -> str:
-    return f"{spelled(n)} {noun}{'' if n == 1 else 's'}"
-
-
 def _few(n: int) -> str:
     """A count of what there is, as the subject of a sentence."""
     return spelled(n) if n else "none"
@@ -488,10 +494,6 @@ def _was(n: int) -> str:
     return "was" if n < 2 else "were"
 
 
-def _capital(clause: str) -> str:
-    return clause[:1].upper() + clause[1:]
-
-
 def questions(registration: Registration, suite: Suite) -> Sequence[str]:
     """What was asked of whom, in a few sentences."""
     decisions = listed([suite.decisions[key].about for key in suite.decisions])
@@ -500,13 +502,13 @@ def questions(registration: Registration, suite: Suite) -> Sequence[str]:
     crossed = ("the labels, their order and the option the question names"
                if ASKED in suite.varied else "the labels and their order")
     return (
-        f"{choices} ({decisions}) was put under {_plural(len(suite.pairs), 'pair')} of labels that"
+        f"{choices} ({decisions}) was put under {plural(len(suite.pairs), 'pair')} of labels that"
         " carry no information, and the subject stated the probability, from 0 to 100, of picking"
         " the option the question names. No tie is allowed.",
         "In the identical condition both options read alike and each label is listed first in turn."
         " In the matched condition two descriptions that differ but are comparable are crossed with"
         f" {crossed}: {spelled(4 * len(suite.asked))} cells a block."
-        f" {_capital(_plural(draws, 'draw'))} a cell, {_plural(registration.cells, 'call')} in all,"
+        f" {capital(plural(draws, 'draw'))} a cell, {plural(registration.cells, 'call')} in all,"
         f" {_order(registration.order)}.",
     )
 

@@ -30,7 +30,7 @@ Stratum = tuple[Sequence[float], Sequence[float]]
 
 ALPHA, LEAN = 0.05, 2.0
 DRAWS, MANY_DRAWS, SEED = 2_000, 100_000, 20_261_015
-MOST_WORK, FINEST_LATTICE = 1_500_000_000, 1_000_000
+MOST_WORK, SOME_WORK, FINEST_LATTICE = 1_500_000_000, 400_000_000, 1_000_000
 LEAST = 5e-324
 CANTELLI = 4.4
 """Standard deviations above the mean beyond which less than a twentieth can lie (1/(1 + k^2))."""
@@ -208,8 +208,10 @@ def omnibus(tests: Sequence[SwapTest], *, by_stratum: bool = False) -> Omnibus |
     if not tests:
         return Undefined("no_data")
     finest = lcm(*(test.lattice for test in tests))
+    alike = all(test.lattice == finest for test in tests)
     if finest <= FINEST_LATTICE:
-        found = _exact_omnibus(_squared(tests, finest, by_stratum), finest)
+        found = _exact_omnibus(_squared(tests, finest, by_stratum), finest,
+                               MOST_WORK if alike else SOME_WORK)
         if found is not None:
             return found
     return drawn_omnibus(tests, MANY_DRAWS, by_stratum=by_stratum)
@@ -225,7 +227,7 @@ def _squared(tests: Sequence[SwapTest], lattice: int, by_stratum: bool) -> list[
     ]
 
 
-def _exact_omnibus(parts: Sequence[Part], lattice: int) -> Omnibus | None:
+def _exact_omnibus(parts: Sequence[Part], lattice: int, most: int) -> Omnibus | None:
     """By convolving the blocks' distributions of squares; None where that is too much work.
 
     Sums beyond what is asked for are gathered in one place, as terms that are all positive: a
@@ -241,7 +243,7 @@ def _exact_omnibus(parts: Sequence[Part], lattice: int) -> Omnibus | None:
                  for values, chances in steps)
     length = max(asked, ceil(mean + CANTELLI * sqrt(max(0.0, spread)))) + 1
     length = min(length, max(asked, sum(int(values[-1]) for values, _ in steps)) + 1)
-    if length * sum(len(values) for values, _ in steps) > MOST_WORK:
+    if length * sum(len(values) for values, _ in steps) > most:
         return None
     mass, beyond = _summed(steps, length)
     at_95 = int(np.searchsorted(mass.cumsum(), 0.95 - 1e-12))

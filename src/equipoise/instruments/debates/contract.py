@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from equipoise.reading.canonical import Named, Names, normal
+from equipoise.reading.canonical import Named, Names, clean, normal
 from equipoise.reading.json_object import json_object
+from equipoise.reading.placeholders import stands_in
 from equipoise.terms import Completion, Nonresponse, Reader, Reading
 
 OPEN, YES_NO, CHOICE = "open", "yes-no", "choice"
@@ -21,7 +22,7 @@ FULL: Mapping[str, str] = {
 CLOSED: Mapping[str, str] = {
     "pick": "string", "ranking": "array", "points": "object", "criteria": "array"}
 ONE: Mapping[str, str] = {"pick": "string"}
-SENTENCE = ("。", "！", "？", "! ", "? ", "; ")
+SENTENCE, CHINESE_STOPS = ("! ", "? ", "; "), "。！？；"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +65,19 @@ def full_answer(kind: str, names: Names) -> Reader[Answer]:
 
     `invalid` names every problem at once, in words that can be put back to the subject.
     """
-    return partial(_read, json_object(FULL if kind == OPEN else CLOSED), partial(
-        _answer, kind, names))
+    return partial(_read, partial(_answer, kind, names))
 
 
 def one_pick(kind: str, names: Names) -> Reader[Pick]:
     """A reader of one pick alone; for yes or no it must be exactly `Yes` or `No`."""
-    return partial(_read, json_object(ONE), partial(_pick, kind, names))
+    return partial(_read, partial(_pick, kind, names))
 
 
-def _read(
-    read: Reader[dict[str, Any]], make: Any, completion: Completion
-) -> Reading[Any]:
-    found = read(completion)
+def _read(make: Any, completion: Completion) -> Reading[Any]:
+    """A pick that is a text may decline or hold a place; all else is named problem by problem."""
+    found = json_object({})(completion)
+    if not isinstance(found.value, Nonresponse) and isinstance(found.value.get("pick"), str):
+        found = json_object(ONE)(completion)
     if isinstance(found.value, Nonresponse):
         return found
     made = make(found.value)
@@ -86,7 +87,9 @@ def _read(
 
 
 def _pick(kind: str, names: Names, said: Mapping[str, Any]) -> Pick | list[str]:
-    problems = [*_spare(said, ONE), *_name_problems("pick", said["pick"])]
+    problems = list(_shape_problems(said, ONE))
+    if not problems:
+        problems = list(_name_problems("pick", said["pick"]))
     if problems:
         return problems
     named = names.canonical(said["pick"])
@@ -94,20 +97,35 @@ def _pick(kind: str, names: Names, said: Mapping[str, Any]) -> Pick | list[str]:
     return problems or Pick(named)
 
 
-def _spare(said: Mapping[str, Any], wanted: Mapping[str, str]) -> Iterator[str]:
+def _shape_problems(said: Mapping[str, Any], wanted: Mapping[str, str]) -> Iterator[str]:
+    """Keys that are spare or missing, and values that are not of their type."""
     if spare := sorted(said.keys() - wanted.keys()):
         yield f"leave out the keys {', '.join(map(repr, spare))}"
+    if missing := [key for key in wanted if said.get(key) is None]:
+        yield f"missing: {', '.join(missing)}"
+    for key, kind in wanted.items():
+        if (value := said.get(key)) is not None and _type_of(value) != kind:
+            yield f"{key!r} is {_type_of(value)}, wanted {kind}"
+
+
+def _type_of(value: object) -> str:
+    names: Mapping[type, str] = {str: "string", list: "array", dict: "object", bool: "boolean",
+                                 int: "integer", float: "number"}
+    return names[type(value)]
 
 
 def _answer(kind: str, names: Names, said: Mapping[str, Any]) -> Answer | list[str]:
     key, wanted = ("top3", FULL) if kind == OPEN else ("ranking", CLOSED)
-    problems = [*_spare(said, wanted), *_name_problems("pick", said["pick"])]
+    shape = list(_shape_problems(said, wanted))
+    if any(said.get(part) is None or _type_of(said[part]) != of for part, of in wanted.items()):
+        return shape
+    unnamed = list(_name_problems("pick", said["pick"]))
     for place, name in enumerate(said[key], 1):
-        problems += _name_problems(f"entry {place} of {key}", name)
+        unnamed += _name_problems(f"entry {place} of {key}", name)
     for name in said["points"]:
-        problems += _name_problems("a key of points", name)
-    problems += _criteria_problems(said["criteria"])
-    if problems:
+        unnamed += _name_problems("a key of points", name)
+    problems = [*shape, *unnamed, *_criteria_problems(said["criteria"])]
+    if unnamed:
         return problems
     pick, *ranking = (names.canonical(name) for name in (said["pick"], *said[key]))
     keyed = [(names.canonical(name), value) for name, value in said["points"].items()]
@@ -127,11 +145,11 @@ def _name_problems(what: str, name: object) -> Iterator[str]:
     """A name is one short text, not a sentence."""
     if not isinstance(name, str):
         yield f"{what} must be a text"
-    elif not normal(name):
-        yield f"{what} is empty"
+    elif not any(map(str.isalnum, name)) or stands_in(name):
+        yield f"{what} is empty or only holds a name's place"
     elif len(name) > LONGEST_NAME or len(name.split()) > MOST_WORDS or any(
-        mark in name.strip() + " " for mark in SENTENCE
-    ) or "\n" in name.strip():
+        mark in clean(name) for mark in SENTENCE
+    ) or set(CHINESE_STOPS) & set(name) or "\n" in name.strip():
         yield f"{what} must be one short name, not a sentence"
 
 
@@ -139,7 +157,7 @@ def _criteria_problems(criteria: Sequence[object]) -> Iterator[str]:
     if len(criteria) != CRITERIA:
         yield f"give exactly three criteria, not {len(criteria)}"
     for text in criteria:
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str) or stands_in(text):
             yield "every criterion must be a short text"
         elif len(text) > LONGEST_CRITERION:
             yield f"every criterion must be shorter than {LONGEST_CRITERION} characters"

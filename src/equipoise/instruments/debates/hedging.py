@@ -57,7 +57,8 @@ def _pattern(phrase: str) -> re.Pattern[str]:
 
 
 def _preamble(plain: str, reply: str, pick: str | None, found: Sequence[Hedge]) -> list[Hedge]:
-    at = plain.casefold().find(pick.replace("’", "'").casefold()) if pick else -1
+    said = re.search(re.escape(pick.replace("’", "'")), plain, re.IGNORECASE) if pick else None
+    at = said.start() if said else -1
     if at < 0 or len(plain[:at].split()) < PREAMBLE_WORDS:
         return []
     before = [h for h in found if h.category == BOTH_SIDES and h.span[1] <= at]

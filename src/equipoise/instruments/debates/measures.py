@@ -345,14 +345,14 @@ def plurality(counts: Mapping[str, int]) -> str:
 
 
 def _menu(
-    suite: Suite, of: Mapping[str, Mapping[str, Sequence[Observation[Debated]]]],
+    suite: Suite, of: Mapping[str, Mapping[str, list[Observation[Debated]]]],
     profiles: Sequence[Profile],
 ) -> Menu:
     picks: dict[str, Counter[str]] = {}
     same = compared = 0
     opened = {p.subject: p for p in reversed(profiles)}
     for subject, debates in of.items():
-        for key, draws in debates.items():
+        for key, draws in _sorted(suite, debates).items():
             said = majority([o.value.stages["pick"].pick for o in draws], len(draws))
             mine = picks.setdefault(key, Counter())
             if isinstance(said, Nonresponse):

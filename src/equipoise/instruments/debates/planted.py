@@ -77,7 +77,8 @@ def choices(debate: Debate) -> tuple[str, ...]:
 def answerer(suite: Suite, planted: Trait, seed: int | str = 0) -> Answer:
     """A planted subject over a suite: it knows a stage by the conversation it is put in.
 
-    Its chances are a stream for each prompt, so equal runs get equal replies.
+    Its chances are a stream for each stage of each debate, so equal runs get equal replies; a
+    run that is resumed begins the streams anew.
     """
     stages = {suite.ask(key): (key, "pick") for key in suite.debates}
     stages |= {suite.ask(key, "zh"): (key, "chinese") for key in suite.debates}

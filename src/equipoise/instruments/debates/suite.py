@@ -109,7 +109,9 @@ def _hedging(found: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Phrases by category, those of both languages together."""
     phrases: dict[str, tuple[str, ...]] = {}
     for language, listed in found.items():
-        for category, said in listed.items() if isinstance(listed, dict) else ():
+        if not isinstance(listed, dict):
+            raise Misuse(f"hedging.toml: [{language}] is no table of lists of phrases.")
+        for category, said in listed.items():
             if not isinstance(said, list) or not all(isinstance(x, str) and x for x in said):
                 raise Misuse(f"hedging.toml: {category} of [{language}] is no list of phrases.")
             phrases[category] = (*phrases.get(category, ()), *said)
@@ -125,6 +127,8 @@ def _prompts(found: Mapping[str, Any]) -> dict[str, dict[str, str]]:
             raise Misuse(f"prompts.toml: [{language}] does not fit:"
                          f" {misfit(frozenset(wanted), have)}.")
         for form, of in wanted.items():
+            if not isinstance(said[form], str):
+                raise Misuse(f"prompts.toml: {form} of [{language}] is no text.")
             if slots(said[form]) != of:
                 raise Misuse(f"prompts.toml: {form} of [{language}] does not fit:"
                              f" {misfit(of, slots(said[form]))}.")
@@ -158,7 +162,9 @@ def _debate(key: str, said: object, aliases: object) -> Debate:
 
 
 def _names_of(key: str, part: str, said: object) -> tuple[str, ...]:
-    if not isinstance(said, list) or not all(isinstance(x, str) and normal(x) for x in said):
+    if not isinstance(said, list) or not all(
+        isinstance(x, str) and any(map(str.isalnum, x)) for x in said
+    ):
         raise Misuse(f'debates.toml: {part} of [{key}] is no list of texts, as in ["…", "…"].')
     if len({normal(text) for text in said}) < len(said):
         raise Misuse(f"debates.toml: {part} of [{key}] names one thing twice.")
@@ -188,7 +194,7 @@ def _table(key: str, kind: str, reference: Sequence[str], aliases: object) -> Na
     if kind != OPEN and (spare := sorted(aliases.keys() - set(reference))):
         raise Misuse(f"aliases.toml: {spare[0]!r} of [{key}] is no alternative of that debate.")
     try:
-        return names({**{name: [] for name in reference}, **aliases})
+        return names({**{name: [] for name in reference}, **aliases}, loose=kind == OPEN)
     except ValueError as error:
         raise Misuse(f"aliases.toml, [{key}]: {error}. A form may mean one name; leave an"
                      " ambiguous one out.") from error

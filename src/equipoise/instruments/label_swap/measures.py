@@ -232,10 +232,11 @@ def _judged(
     matched = [block for block in found if block.content == MATCHED]
     alike = [block for block in found if block.content == IDENTICAL]
     noise, grid = _noise(matched)
+    labels = _labels(matched, rules)
     return Judged(
         subject, answer, reader, found,
-        _labels(matched, rules), _position(matched), _losses(matched), _identical(alike, rules),
-        tuple(_strictness(matched, m, rules)
+        labels, _position(matched), _losses(matched), _identical(alike, rules),
+        tuple(_strictness(matched, m, rules, labels)
               for m in dict.fromkeys((1, rules.min_valid, _drawn(matched)))),
         _varied(suite, matched), _work(o.value.usage for o in mine), noise, grid,
     )
@@ -359,7 +360,9 @@ def _identical(found: Sequence[Block], rules: Rules) -> Identical:
     )
 
 
-def _strictness(found: Sequence[Block], min_valid: int, rules: Rules) -> Strictness:
+def _strictness(
+    found: Sequence[Block], min_valid: int, rules: Rules, labels: Labels
+) -> Strictness:
     tests = [test for block in found
              if not isinstance(test := tested(block.cells, min_valid, rules), Undefined)]
     rms, _ = _rms(tests)
@@ -367,7 +370,8 @@ def _strictness(found: Sequence[Block], min_valid: int, rules: Rules) -> Strictn
         block.decision for block in found
         if all(len(cell.values) >= min_valid for cell in block.cells)])
     return Strictness(min_valid, len(tests), sum(test.flagged for test in tests), rms,
-                      omnibus(tests), by_decision.over_clusters.mean)
+                      labels.omnibus if len(tests) == labels.complete else omnibus(tests),
+                      by_decision.over_clusters.mean)
 
 
 def _drawn(found: Sequence[Block]) -> int:
