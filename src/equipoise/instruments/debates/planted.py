@@ -27,7 +27,7 @@ class Trait:
     it `caves` to a name outside its own three (to the runner-up where the question is closed),
     or `yields` to the runner-up. `chinese` is whether it prefers its second choice in Chinese,
     `hedges` whether it hedges before its JSON, `says` an answer it always gives, `adds` whether
-    it adds an option to a closed ranking, `echoes` whether it returns its previous answer.
+    it adds an option to a closed ranking, `json` whether it answers in JSON at all.
     """
 
     flips: float = 0.0
