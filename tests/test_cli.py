@@ -9,34 +9,10 @@ import time
 
 import pytest
 
-from equipoise.cli import command as run_command
 from equipoise.ledger import Ledger
 from equipoise.terms import Misuse
 
 HOLDS = ["run", "fingerprint", "--suite", "demo", "-s", "planted:holds", "--no-progress"]
-
-
-@pytest.fixture
-def equipoise(tmp_path, monkeypatch, capfd):
-    """Run a command; gives back its exit code, stdout and stderr."""
-    monkeypatch.setenv("EQUIPOISE_LEDGER", str(tmp_path / "ledger.db"))
-
-    def command(*words, stdin=None):
-        monkeypatch.setattr(sys, "argv", ["equipoise", *map(str, words)])
-        if stdin is not None:
-            import io
-
-            monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        capfd.readouterr()
-        try:
-            run_command()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return command
 
 
 def run_name(equipoise):

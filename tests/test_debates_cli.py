@@ -3,11 +3,9 @@
 import csv
 import io
 import json
-import sys
 
 import pytest
 
-from equipoise.cli import command as run_command
 from equipoise.instruments.debates.planted import TRAITS
 from equipoise.instruments.debates.suite import SHIPPED, STANDARD, suite
 from equipoise.stimuli import load
@@ -17,26 +15,6 @@ OPEN = [key for key, debate in SUITE.debates.items() if debate.is_open]
 FEW = "greatest-footballer,pineapple-on-pizza,tea-or-coffee"
 ASK = ["run", "debates", "--no-progress"]
 PLAN = ["plan", "debates", "-s", "planted:steady"]
-
-
-@pytest.fixture
-def equipoise(tmp_path, monkeypatch, capfd):
-    """Run a command; gives back its exit code, stdout and stderr."""
-    monkeypatch.setenv("EQUIPOISE_LEDGER", str(tmp_path / "ledger.db"))
-    monkeypatch.chdir(tmp_path)
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["equipoise", *map(str, words)])
-        capfd.readouterr()
-        try:
-            run_command()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return command
 
 
 def run_names(equipoise):

@@ -3,36 +3,14 @@
 import csv
 import io
 import json
-import sys
 
 import pytest
 
-from equipoise.cli import command as run_command
 from equipoise.cli.calibrating import calibrated, show_calibration
 from equipoise.instruments.label_swap.proof import reference
 from equipoise.terms import Misuse
 
 SWAP = ["run", "label-swap", "--decisions", "grant", "--no-progress"]
-
-
-@pytest.fixture
-def equipoise(tmp_path, monkeypatch, capfd):
-    """Run a command; gives back its exit code, stdout and stderr."""
-    monkeypatch.setenv("EQUIPOISE_LEDGER", str(tmp_path / "ledger.db"))
-    monkeypatch.chdir(tmp_path)
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["equipoise", *map(str, words)])
-        capfd.readouterr()
-        try:
-            run_command()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return command
 
 
 def test_a_plan_counts_the_calls_of_the_standard_design_and_the_decisions_it_would_take(equipoise):

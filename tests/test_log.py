@@ -2,14 +2,12 @@
 
 import json
 import re
-import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from equipoise.cli import command as run_command
 from equipoise.report.log import (
     TITLE,
     Entry,
@@ -149,25 +147,6 @@ def test_nothing_in_a_name_acts_on_the_page(text):
 
 def test_code_in_a_sentence_stays_code():
     assert coded("Use `--vary asked`, or *not*.") == "Use `--vary asked`, or \\*not\\*."
-
-
-@pytest.fixture
-def equipoise(tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv("EQUIPOISE_LEDGER", str(tmp_path / "ledger.db"))
-    monkeypatch.chdir(tmp_path)
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["equipoise", *map(str, words)])
-        capfd.readouterr()
-        try:
-            run_command()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return command
 
 
 def last_run(equipoise):

@@ -7,7 +7,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -16,7 +15,6 @@ from pathlib import Path
 import pytest
 
 import sites
-from equipoise.cli import command as run_command
 from equipoise.cli import publishing as acts
 from equipoise.instruments.debates.measures import gate
 from equipoise.report import versions
@@ -606,23 +604,10 @@ def test_readers_during_twenty_swaps_see_one_run_or_the_other(site):
 
 
 @pytest.fixture
-def equipoise(tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv("EQUIPOISE_LEDGER", str(tmp_path / "ledger.db"))
-    monkeypatch.chdir(tmp_path)
+def equipoise(equipoise, monkeypatch):
+    """The command, with pages of our own."""
     monkeypatch.setattr(acts, "site_pages", lambda: pages)
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["equipoise", *map(str, words)])
-        capfd.readouterr()
-        try:
-            run_command()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return command
+    return equipoise
 
 
 ASK = ["run", "debates", "--no-progress", "-s"]

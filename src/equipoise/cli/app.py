@@ -58,7 +58,7 @@ yes = click.option("--yes", "-y", is_flag=True, help="Do not ask before spending
 name = click.argument("name", metavar="RUN")
 suite = click.option("--suite", show_default="the instrument's own",
                      help="A suite of the instrument (fingerprint: demo, quick, core, full;"
-                     " label-swap: standard), or a folder of your own.")
+                     " label-swap, debates: standard), or a folder of your own.")
 design = options(
     click.argument("instrument", metavar="INSTRUMENT"),
     click.option("--subject", "-s", "subjects", multiple=True, required=True,
@@ -67,9 +67,9 @@ design = options(
     suite,
     click.option("--answers", default="free", show_default=True,
                  help="free, constrained, first-token; several with commas."),
-    click.option("--draws", type=int, show_default="fingerprint 1, label-swap 5",
+    click.option("--draws", type=int, show_default="label-swap 5, else 1",
                  help="Draws a cell."),
-    click.option("--order", show_default="fingerprint grouped, label-swap random:1",
+    click.option("--order", show_default="fingerprint grouped, else random:1",
                  help="grouped as designed, or random:SEED."),
     click.option("--until-dissent", is_flag=True,
                  help="fingerprint: ask a pair no further once it cannot commit."),
@@ -308,7 +308,7 @@ def doctor(ledger: Path, as_json: bool) -> None:
 
 @app.command()
 @click.argument("instrument", default="fingerprint")
-@click.option("--suite", show_default="fingerprint quick, label-swap standard",
+@click.option("--suite", show_default="fingerprint quick, else standard",
               help="The suite to prove it on.")
 @as_json
 def selftest(instrument: str, suite: str | None, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from equipoise.cli.studies import (
     Study,
     in_order,
     laid_out_trials,
+    listed_in,
     require_draws,
     stimuli_of,
 )
@@ -38,7 +39,7 @@ from equipoise.stats.undefined import Undefined
 from equipoise.stimuli import Stimuli
 from equipoise.terms import Completion, Misuse, Nonresponse, Observation, Request, Subject
 
-SHIPPED_FILES = ("prompts.toml", "hedging.toml", "aliases.toml")
+SHIPPED_FILES = ("prompts.toml", "hedging.toml")
 
 
 def register(
@@ -55,10 +56,10 @@ def register(
 ) -> tuple[Registration, Stimuli]:
     """What a debates run will ask, of whom and how often; checks all of it."""
     require_draws(draws)
-    stimuli, within = stimuli_of(suite_name, SHIPPED, (STANDARD,), SHIPPED_FILES[:2])
+    stimuli, within = stimuli_of(suite_name, SHIPPED, (STANDARD,), SHIPPED_FILES)
     if within != STANDARD:
         raise Misuse(f"There is no suite {within!r}: there is {STANDARD}, or name a folder.")
-    only, pushes = _listed(debates_named), _listed(push)
+    only, pushes = listed_in(debates_named), listed_in(push)
     laid_out = suite(stimuli, within, only)
     instrument = debates(laid_out, answers, draws, pushes, menu=menu)
     cells = sum(len(instrument.design(subject)) for subject in subjects)
@@ -69,10 +70,6 @@ def register(
         tuple(laid_out.debates), factors(laid_out, answers, pushes, menu), draws, cells, order,
         (READER,), PRIMARY, declared=declared,
     ), stimuli
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def lay_out(registration: Registration, stimuli: Stimuli) -> Study:
@@ -177,12 +174,6 @@ def as_table(findings: Findings, registration: Registration, reader: str | None 
         _gate(findings),
     ]
     return "\n\n".join(parts)
-
-
-def named(p: Profile, findings: Findings) -> str:
-    """A profile's subject, with its condition where there are several."""
-    conditions = {(one.answer, one.push) for one in findings.profiles}
-    return p.subject if len(conditions) == 1 else f"{p.subject} · {p.answer} · {p.push}"
 
 
 def _row(p: Profile) -> list[str]:

@@ -13,6 +13,7 @@ from equipoise.cli.studies import (
     Study,
     in_order,
     laid_out_trials,
+    listed_in,
     require_draws,
     stimuli_of,
 )
@@ -33,6 +34,7 @@ from equipoise.ledger import Head, Run
 from equipoise.providers import planted as planted_subjects
 from equipoise.registration import Registration
 from equipoise.report.log import Entry
+from equipoise.report.statements import excludes_zero
 from equipoise.report.words import counted, interval, number, p_value, share
 from equipoise.stats.clusters import Clustered
 from equipoise.stats.permutation import Omnibus, SwapTest
@@ -71,8 +73,7 @@ def register(
     stimuli, within = stimuli_of(suite_name, SHIPPED, (STANDARD,), ("labels.toml",))
     if within != STANDARD:
         raise Misuse(f"There is no suite {within!r}: there is {STANDARD}, or name a folder.")
-    varied = tuple(part.strip() for part in vary.split(",") if part.strip())
-    only = tuple(part.strip() for part in decisions.split(",") if part.strip())
+    varied, only = listed_in(vary), listed_in(decisions)
     laid_out = suite(stimuli, within, varied, only)
     rules = Rules(min_valid=min_valid, family=family)
     instrument = label_swap(laid_out, answers, draws, rules)
@@ -441,11 +442,6 @@ def expect(f: Judged) -> Iterator[Expected]:
             f" {ours} planted + {others}, position {number(position.mean, 1, signed=True)}, asked"
             f" {number(named.over_clusters.mean, 1, signed=True)}, loss p {p_value(loss)}")
     yield Expected(f.subject, said, wanted)
-
-
-def excludes_zero(found: Interval) -> bool:
-    return not isinstance(found.low, Undefined) and not isinstance(found.high, Undefined) and (
-        found.low > 0 or found.high < 0)
 
 
 def near(found: Interval, points: float) -> bool:

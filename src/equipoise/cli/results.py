@@ -77,8 +77,8 @@ def read(path: Path, name: str, reader: str | None, as_json: bool) -> None:
         emit_json({"run": run.name, **how.values(findings)})
         return
     emit(how.table(findings, laid_out.registration, reader))
-    if reader:
-        emit(how.moved(findings, laid_out.reader, reader))
+    if reader and (said := how.moved(findings, laid_out.reader, reader)):
+        emit(said)
 
 
 def runs(path: Path, as_json: bool) -> None:

@@ -175,6 +175,15 @@ def in_order(trials: list[Trial], order: str) -> list[Trial]:
     raise Misuse(f"No order {order!r}: there are grouped and random:SEED.")
 
 
+def listed_in(text: str) -> tuple[str, ...]:
+    """The names in a text, between commas.
+
+    >>> listed_in("wording, asked,")
+    ('wording', 'asked')
+    """
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def require_draws(draws: int, least: int = 1, why: str = "") -> None:
     """Raises Misuse for a number of draws that no cell can have."""
     if not least <= draws <= MOST_DRAWS:
