@@ -25,7 +25,7 @@ from equipoise.report import charts, positions, words
 from equipoise.report.dataset import STAGES, Dataset, dataset
 from equipoise.report.environment import environment, style, subject_of
 from equipoise.report.profiles import Cell, Gathered, Group, Profile, gather
-from equipoise.report.rows import heft
+from equipoise.report.room import Room
 from equipoise.report.visible import left_out, marked
 from equipoise.stats.paired import Paired
 from equipoise.stats.undefined import Undefined
@@ -222,7 +222,7 @@ def _rendered(template: str, made: _Site, up: str, **also: Any) -> str:
     places = Places(at.subjects, at.debates, at.groups, up, at.paged)
     found = made.g.dataset
     cells = sum(len(p.cells) for group in made.g.groups for p in group.profiles)
-    room = Room(PAGE - (0 if at.paged else ROOM_A_CELL * cells))
+    room = Room(PAGE - (0 if at.paged else ROOM_A_CELL * cells), ROOM_A_REPLY)
     return environment().get_template(template).render(
         g=made.g, data=found, more=made.more, places=places, up=up, say=positions, chart=charts,
         style=style("page", "label_swap", "debates"), prompts=made.prompts, hedging=made.hedging,
@@ -263,30 +263,14 @@ def slugs(named: Iterable[str]) -> dict[str, str]:
     return found
 
 
-class Room:
-    """How many bytes a page has left for replies, and how many went without."""
-
-    def __init__(self, size: int) -> None:
-        self._left = size
-        self.left_out = 0
-
-    def takes(self, cell: Cell) -> bool:
-        texts = [text for row in cell.rows for stage in STAGES
-                 for text in row["stages"][stage]["replies"]]
-        wanted = sum(ROOM_A_REPLY + heft(text) for text in texts)
-        if wanted > self._left:
-            self.left_out += len(texts)
-            return False
-        self._left -= wanted
-        return True
-
-
 def answer_view(found: Dataset, room: Room, cell: Cell) -> AnswerView:
     """An answer as a page shows it, with its replies while there is room."""
+    replies = [text for row in cell.rows for stage in STAGES
+               for text in row["stages"][stage]["replies"]]
     own = cell.own or {"points": {}, "points_sum": None}
     draws = tuple(
         (f"draw {row['draw']}" if len(cell.rows) > 1 else "", tuple(_told(row)))
-        for row in cell.rows) if room.takes(cell) else ()
+        for row in cell.rows) if room.takes(replies) else ()
     return AnswerView(
         cell, tuple((name, value, charts.bar(value / 100, "" if place else "first"))
                     for place, (name, value) in enumerate(sorted(

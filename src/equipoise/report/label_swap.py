@@ -34,7 +34,7 @@ from equipoise.ledger import Head, Run
 from equipoise.registration import Registration
 from equipoise.report import charts, statements, words
 from equipoise.report.environment import environment, style, subject_of
-from equipoise.report.rows import heft
+from equipoise.report.room import Room
 from equipoise.report.visible import left_out, marked
 from equipoise.stats.equivalence import Equivalence
 from equipoise.stats.permutation import Omnibus, SwapTest
@@ -161,23 +161,6 @@ def page(
     )
 
 
-class Room:
-    """How many bytes a judge has left for replies, and how much went without."""
-
-    def __init__(self, size: int) -> None:
-        self._left = size
-        self.blocks = self.replies = 0
-
-    def takes(self, found: Sequence[Observation[Stated]]) -> bool:
-        wanted = ROOM_A_BLOCK + sum(ROOM_A_REPLY + heft(o.value.text) for o in found)
-        if wanted > self._left:
-            self.blocks += 1
-            self.replies += len(found)
-            return False
-        self._left -= wanted
-        return True
-
-
 Replies = Mapping[Shown, Sequence[Observation[Stated]]]
 
 
@@ -201,7 +184,7 @@ def judge_view(
     positions, position_scale = _positions(f, key)
     pairs, pair_scale = _pairs(f)
     found = proof(suite, f)
-    room = Room(PAGE // len(findings.judged) - ROOM_A_LINE * len(f.blocks))
+    room = Room(PAGE // len(findings.judged) - ROOM_A_LINE * len(f.blocks), ROOM_A_REPLY)
     return JudgeView(
         key, f"{f.subject}" + (f", {f.answer}" if _several(findings) else ""), f,
         statements.banner(f), tuple(map(words.unbroken, statements.shows(findings, f))),
@@ -285,7 +268,8 @@ def _block(
     one, two = block.pair.split("~")
     test, asked = block.test, sum(cell.n_asked for cell in block.cells)
     lost = sum(cell.n_lost for cell in block.cells)
-    opens = asked > 0 and room.takes([o for draws in mine.values() for o in draws])
+    texts = [o.value.text for draws in mine.values() for o in draws]
+    opens = asked > 0 and room.takes(texts, ROOM_A_BLOCK)
     value, low, high = (test.lean, test.low, test.high) if isinstance(test, SwapTest) else (
         (Undefined("incomplete"),) * 3)
     flagged = isinstance(test, SwapTest) and test.flagged

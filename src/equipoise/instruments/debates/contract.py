@@ -40,6 +40,10 @@ class Answer:
     named: tuple[Named, ...]
 
     @property
+    def runner_up(self) -> str:
+        return self.ranking[1]
+
+    @property
     def rule(self) -> str:
         """The rule that read the pick."""
         return self.named[0].rule
