@@ -7,7 +7,7 @@ completeness rule, the exact test and the flag rule.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import sqrt
@@ -128,12 +128,12 @@ def conducted(instrument: Instrument[Stated], trial: Trial, answer: Any) -> Stat
     """One trial, answered at once by a planted subject."""
 
     async def ask(
-        stage: str, messages: Sequence[Message], *, mode: AnswerMode = "free", **_: Any
+        stage: str, messages: Iterable[Message], *, mode: AnswerMode = "free", **_: Any
     ) -> Completion:
         found: Completion = answer(Request(trial.subject, tuple(messages), mode))
         return found
 
-    coroutine: Any = instrument.conduct(trial, ask)  # type: ignore[arg-type]
+    coroutine: Any = instrument.conduct(trial, ask)
     try:
         coroutine.send(None)
     except StopIteration as done:
