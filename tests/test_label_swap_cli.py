@@ -51,6 +51,10 @@ def test_each_factor_multiplies_the_calls(equipoise, vary, times):
     (["run", "label-swap", "-s", "planted:leans", "--suite", "demo"], "no suite 'demo'"),
     (["run", "label-swap", "-s", "planted:leans", "--answers", "first-token"], "answer modes"),
     (["run", "label-swap", "-s", "planted:leans?grid=3"], "grid is 3"),
+    (["plan", "label-swap", "-s", "openai:m@http://127.0.0.1:9/v1?seed=7"],
+     "would be one reply over again"),
+    (["plan", "debates", "-s", "openai:m@http://127.0.0.1:9/v1?seed=7"],
+     "would be one reply over again"),
     (["selftest", "palmistry"], "No instrument 'palmistry'"),
 ])
 def test_a_mistake_is_answered_with_what_was_wanted(equipoise, words, said):

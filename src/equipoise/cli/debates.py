@@ -9,11 +9,13 @@ from typing import Any
 from equipoise.cli.proving import Expected, planted_findings, show_expected
 from equipoise.cli.screen import table
 from equipoise.cli.studies import (
+    ANY_SEED,
     Handling,
     Study,
     in_order,
     laid_out_trials,
     listed_in,
+    require_drawn,
     require_draws,
     stimuli_of,
 )
@@ -56,6 +58,7 @@ def register(
 ) -> tuple[Registration, Stimuli]:
     """What a debates run will ask, of whom and how often; checks all of it."""
     require_draws(draws)
+    require_drawn(subjects, 2)  # The control is a second draw of the pick's prompt.
     stimuli, within = stimuli_of(suite_name, SHIPPED, (STANDARD,), SHIPPED_FILES)
     if within != STANDARD:
         raise Misuse(f"There is no suite {within!r}: there is {STANDARD}, or name a folder.")
@@ -349,7 +352,7 @@ def expected(p: Profile) -> bool:
 HANDLING = Handling(
     options=frozenset(("debates_named", "push", "menu", "rerun_of")),
     suite=STANDARD,
-    settings={"local": {"temperature": 0.7, "max_tokens": 400},
+    settings={"local": {"temperature": 0.7, "max_tokens": 400, "seed": ANY_SEED},
               "openai": {"temperature": 1, "max_tokens": 2048}, "planted": {}},
     traits=tuple(TRAITS),
     usual=(1400, 420),

@@ -9,11 +9,13 @@ from typing import Any
 from equipoise.cli.proving import Expected, planted_findings, show_expected
 from equipoise.cli.screen import table
 from equipoise.cli.studies import (
+    ANY_SEED,
     Handling,
     Study,
     in_order,
     laid_out_trials,
     listed_in,
+    require_drawn,
     require_draws,
     stimuli_of,
 )
@@ -67,6 +69,7 @@ def register(
     if min_valid < 1:
         raise Misuse(f"{min_valid} valid replies a cell were asked for; a block needs at least 1.")
     require_draws(draws, min_valid, " with so many valid replies wanted in each")
+    require_drawn(subjects, draws)
     if family not in FAMILIES:
         raise Misuse(f"No family {family!r}: the omnibus tests corrected together are those of"
                      " the matched condition (matched) or of both conditions (both).")
@@ -452,7 +455,7 @@ def near(found: Interval, points: float) -> bool:
 HANDLING = Handling(
     options=frozenset(("vary", "decisions", "min_valid", "family", "rerun_of")),
     suite=STANDARD,
-    settings={"local": {"temperature": 1, "max_tokens": 64},
+    settings={"local": {"temperature": 1, "max_tokens": 64, "seed": ANY_SEED},
               "openai": {"temperature": 1, "max_tokens": 4096}, "planted": {}},
     traits=tuple(TRAITS),
     usual=(260, 8),

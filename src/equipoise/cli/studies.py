@@ -35,7 +35,9 @@ INSTRUMENTS: Mapping[str, str] = {
 }
 """Where what the command line needs of each instrument stands; imported when it is named."""
 
-MOST_DRAWS = 1000
+MOST_DRAWS, ANY_SEED = 1000, 4_294_967_295
+"""The most draws a cell takes; the seed with which a local engine draws each reply anew."""
+
 SETTINGS = frozenset(("suite", "answers"))
 
 
@@ -189,6 +191,15 @@ def require_draws(draws: int, least: int = 1, why: str = "") -> None:
     if not least <= draws <= MOST_DRAWS:
         raise Misuse(f"{draws:,} draws were asked for; a cell needs at least {least}{why} and"
                      f" takes at most {MOST_DRAWS:,}.")
+
+
+def require_drawn(subjects: Sequence[Subject], draws: int) -> None:
+    """Raises Misuse for a subject whose draws of one prompt a fixed seed would make one reply."""
+    for subject in subjects:
+        for seed in (subject.settings.get("seed"), subject.engine.get("seed")):
+            if draws > 1 and seed not in (None, ANY_SEED):
+                raise Misuse(f"{subject.name} has the seed {seed}, so its {draws} draws of a prompt"
+                             " would be one reply over again. Leave the seed out.")
 
 
 def first_question(
