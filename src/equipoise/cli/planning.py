@@ -49,7 +49,7 @@ def priced(price: str | None) -> Price | None:
 def confirm(planned: Planned, terms: Terms, yes: bool) -> None:
     """Before anything that may cost money: a cap, and a yes."""
     registration, stimuli = planned
-    paid = [s["name"] for s in registration.subjects if s["dialect"] == "openai"]
+    paid = [s["name"] for s in registration.subjects if dialect(s["dialect"]).paid]
     if not paid:
         return
     capped = terms.max_calls is not None or (terms.max_usd is not None and terms.price is not None)
@@ -125,7 +125,7 @@ def described(laid_out: Study, price: Price | None) -> dict[str, Any]:
         "registration": registration.hash,
         "subjects": [s["name"] for s in registration.subjects],
         "calls": least, "calls_most": most,
-        "cost_usd": 0 if "openai" not in dialects else _costs(laid_out, price),
+        "cost_usd": 0 if not any(dialect(d).paid for d in dialects) else _costs(laid_out, price),
         "seconds": sum(each / pace[mode] for mode in modes) if local else None,
     }
 

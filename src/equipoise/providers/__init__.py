@@ -19,10 +19,12 @@ class Dialect:
     encode: Encode
     decode: Decode
     path: str = ""
+    paid: bool = False
+    """Whether whoever speaks it may send a bill."""
 
 
 DIALECTS: Mapping[str, Dialect] = {
-    "openai": Dialect(openai_chat.encode, openai_chat.decode, openai_chat.PATH),
+    "openai": Dialect(openai_chat.encode, openai_chat.decode, openai_chat.PATH, paid=True),
     "llamacpp": Dialect(llamacpp.encode, llamacpp.decode, llamacpp.PATH),
     "planted": Dialect(planted.encode, planted.decode),
 }
