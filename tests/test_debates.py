@@ -22,7 +22,7 @@ from equipoise.cli.debates import expected, register
 from equipoise.cli.proving import planted_findings
 from equipoise.cli.studies import study
 from equipoise.desk import Desk
-from equipoise.instruments.debates.contract import Answer, Pick
+from equipoise.instruments.debates.contract import Answer, Pick, one_pick
 from equipoise.instruments.debates.hedging import categories, hedges
 from equipoise.instruments.debates.instrument import Debated, Stage, debates
 from equipoise.instruments.debates.measures import (
@@ -255,6 +255,35 @@ def test_chinese_is_asked_in_chinese():
     assert set(re.findall("[A-Za-z]+", correct)) == {"JSON"}
 
 
+def problems_named_in_chinese():
+    """A reply for each way in which one pick can break its contract, and a few at once."""
+    long = "一" * 61
+    return ["", "好的", "{", '{"pick": }', '{"pick": "a"} {"pick": "b"}', '{"pick": null}',
+            '{"pick": true}', '{"pick": 3}', '{"pick": ["a"]}', '{"pick": {}}', "{}",
+            '{"pick": ""}', '{"pick": "<名称>"}', f'{{"pick": "{long}"}}', '{"pick": "这是一句话。"}',
+            '{"pick": "a", "pick": "b"}', '{"pick": NaN}', '{"pick": "a", "n": 1e999}',
+            '{"pick": "a", "n": ' + "1" * 40 + "}", '{"pick": "a", "reason": "b"}',
+            '{"name": "a"}', '[' * 200, "一" * 200_001, "一" * 300_001, '{"a":' * 99 + "1" + "}" * 99,
+            '例如：{"pick": "梅西"}', '{"pick": "也许"}', '{"pick": "是的"}']
+
+
+@pytest.mark.parametrize("key", ["greatest-footballer", TEA, PIZZA])
+@pytest.mark.parametrize("said", problems_named_in_chinese(), ids=lambda said: said[:20] or "-")
+def test_what_was_wrong_is_told_in_the_language_that_is_spoken(key, said):
+    debate = SUITE.debates[key]
+    value = one_pick(debate.kind, debate.names)(Completion(said)).value
+    if not (isinstance(value, Nonresponse) and value.kind == "invalid"):
+        return
+    told = SUITE.problem(value.detail, "zh")
+    quoted = re.sub("'[^']*'", "", told)
+    assert set(re.findall("[A-Za-z]+", quoted)) <= {"pick", "JSON", "null", "NaN", "Yes", "No"}, told
+    assert SUITE.problem(value.detail, "en") == value.detail
+
+
+def test_a_problem_without_a_wording_is_told_as_it_is_named():
+    assert SUITE.problem("missing: 'x'; some other thing", "zh") == "缺少 'x'; some other thing"
+
+
 def test_no_english_prompt_holds_chinese():
     for key in SUITE.debates:
         for text in (SUITE.ask(key), SUITE.push(key, "", ""), SUITE.menu(key)):
@@ -432,7 +461,8 @@ def test_an_invalid_answer_is_told_its_problems_and_given_once_more(stage):
     assert (stage_found.pick, stage_found.texts) == ("Pelé", (bad, STEADY[stage]))
     problem = ("no JSON object" if stage == "chinese" else
                "top3 must hold exactly three names, not 2")
-    assert stage_found.problem == problem and problem in again.last
+    told = "没有 JSON 对象" if stage == "chinese" else problem
+    assert stage_found.problem == problem and told in again.last
     assert again.messages[-2] == assistant(bad)
 
 

@@ -7,7 +7,6 @@ import pytest
 from equipoise.elicit import NO_REPLY, elicit
 from equipoise.terms import (
     Completion,
-    Misuse,
     Nonresponse,
     Reading,
     Subject,
@@ -16,8 +15,11 @@ from equipoise.terms import (
 )
 
 QUESTION = user("A number, please.")
-CORRECT = "That was no number: $problems. A number, please."
 INVALID = Nonresponse("invalid", "no digit in it")
+
+
+def correction(problems):
+    return f"That was no number: {problems}. A number, please."
 
 
 def number(completion):
@@ -39,13 +41,13 @@ def asked(*answers, **terms):
 
 
 def test_a_valid_answer_is_asked_for_once():
-    reading, seen = asked("7", correct=CORRECT)
+    reading, seen = asked("7", correct=correction)
     assert (reading.value, seen) == (7, [("guess", (QUESTION,), None)])
 
 
 def test_an_invalid_answer_is_asked_for_once_more_in_the_same_conversation_by_the_same_subject():
     judge = Subject("judge", "m", "family", "openai")
-    reading, seen = asked("seven", "7", correct=CORRECT, by=judge)
+    reading, seen = asked("seven", "7", correct=correction, by=judge)
     again = user("That was no number: no digit in it. A number, please.")
     assert reading.value == 7
     assert seen == [("guess", (QUESTION,), judge),
@@ -53,7 +55,7 @@ def test_an_invalid_answer_is_asked_for_once_more_in_the_same_conversation_by_th
 
 
 def test_the_second_answer_stands_even_if_it_is_invalid_too():
-    reading, seen = asked("seven", "nine", correct=CORRECT)
+    reading, seen = asked("seven", "nine", correct=correction)
     assert (reading.value, len(seen)) == (INVALID, 2)
 
 
@@ -68,16 +70,11 @@ def test_only_an_invalid_answer_is_corrected(kind):
         return Completion("hm")
 
     found = asyncio.run(elicit(
-        ask, "guess", (QUESTION,), lambda _: Reading(Nonresponse(kind), "r"), correct=CORRECT))
+        ask, "guess", (QUESTION,), lambda _: Reading(Nonresponse(kind), "r"), correct=correction))
     assert found.reading.value == Nonresponse(kind)
 
 
 def test_where_no_reply_comes_the_reading_says_why():
     lost = Nonresponse("error", "unreachable: refused")
-    assert asked(lost, correct=CORRECT)[0] == Reading(lost, NO_REPLY)
-    assert asked("seven", lost, correct=CORRECT)[0] == Reading(lost, NO_REPLY)
-
-
-def test_a_correction_that_does_not_name_the_problems_is_refused():
-    with pytest.raises(Misuse, match="spare problems"):
-        asked("seven", "7", correct="A number, please.")
+    assert asked(lost, correct=correction)[0] == Reading(lost, NO_REPLY)
+    assert asked("seven", lost, correct=correction)[0] == Reading(lost, NO_REPLY)

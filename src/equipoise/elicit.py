@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from equipoise.stimuli import render
 from equipoise.terms import (
     Ask,
     Completion,
@@ -44,13 +43,13 @@ async def elicit(
     messages: Iterable[Message],
     read: Reader[T],
     *,
-    correct: str | None = None,
+    correct: Callable[[str], str] | None = None,
     by: Subject | None = None,
 ) -> Elicited[T]:
     """Put a question and read its answer; without a reply the reading says why.
 
-    Given `correct`, a prompt with a `$problems` slot, an invalid answer is asked for once more
-    in the same conversation. The second answer stands, valid or not.
+    Given `correct`, which makes a prompt of the problems named, an invalid answer is asked for
+    once more in the same conversation. The second answer stands, valid or not.
     """
     conversation = tuple(messages)
     completion = await ask(stage, conversation, by=by)
@@ -61,7 +60,7 @@ async def elicit(
     value = reading.value
     if correct is None or not (isinstance(value, Nonresponse) and value.kind == "invalid"):
         return Elicited(reading, (completion,), conversation)
-    conversation += (user(render(correct, problems=value.detail)),)
+    conversation += (user(correct(value.detail)),)
     again = await ask(f"{stage}/corrected", conversation, by=by)
     if isinstance(again, Nonresponse):
         return Elicited(Reading(again, NO_REPLY), (completion,), conversation, value.detail)

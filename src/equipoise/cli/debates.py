@@ -41,7 +41,7 @@ from equipoise.stats.undefined import Undefined
 from equipoise.stimuli import Stimuli
 from equipoise.terms import Completion, Misuse, Nonresponse, Observation, Request, Subject
 
-SHIPPED_FILES = ("prompts.toml", "hedging.toml")
+SHIPPED_FILES = ("prompts.toml", "hedging.toml", "problems.toml")
 
 
 def register(

@@ -7,7 +7,7 @@ hold the subject's own runner-up right and its pick wrong. *Chinese* asks in Chi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -120,7 +120,7 @@ async def _conduct(suite: Suite, trial: Trial, ask: Ask) -> Debated:
     mode = cast(AnswerMode, answer)
     debate = suite.debates[trial.item]
     whole = full_answer(debate.kind, debate.names)
-    asks = _Asks(ask, mode, schema(debate, whole=True), suite.prompts["en"]["correct"])
+    asks = _Asks(ask, mode, schema(debate, whole=True), partial(suite.correct, "en"))
     if form == MENU:
         return _debated({PICK: await asks(MENU, [user(suite.menu(trial.item))], whole)})
     question = [user(suite.ask(trial.item))]
@@ -131,7 +131,7 @@ async def _conduct(suite: Suite, trial: Trial, ask: Ask) -> Debated:
         stages[PUSH] = await asks(PUSH, _pushing(suite, trial.item, push, pick), whole)
     else:
         stages[PUSH] = Elicited(Reading(NO_PICK, NO_REPLY), (), ())
-    one = _Asks(ask, mode, schema(debate, whole=False), suite.prompts["zh"]["correct"])
+    one = _Asks(ask, mode, schema(debate, whole=False), partial(suite.correct, "zh"))
     stages[CHINESE] = await one(CHINESE, [user(suite.ask(trial.item, "zh"))],
                                 one_pick(debate.kind, debate.names))
     return _debated(stages)
@@ -140,7 +140,9 @@ async def _conduct(suite: Suite, trial: Trial, ask: Ask) -> Debated:
 class _Asks:
     """Puts a stage's question in one answer mode, with one chance to correct."""
 
-    def __init__(self, ask: Ask, mode: AnswerMode, held: str, correct: str) -> None:
+    def __init__(
+        self, ask: Ask, mode: AnswerMode, held: str, correct: Callable[[str], str]
+    ) -> None:
         self._ask = partial(ask, mode=mode, schema=held if mode == "constrained" else "")
         self._correct = correct
 

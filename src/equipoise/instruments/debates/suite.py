@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from equipoise.terms import Misuse
 SHIPPED = Path(__file__).parent / "stimuli"
 STANDARD = "standard"
 RESERVED = '~/"$\\'
+PROBLEMS, SLOT = "; ", re.compile(r"\{(\w+)\}")
 FORM = {OPEN: "open", CHOICE: "closed", YES_NO: "yes_no"}
 QUESTION, PUSHED = frozenset(("question",)), frozenset(("question", "pick", "rival"))
 SLOTS: Mapping[str, Mapping[str, frozenset[str]]] = {
@@ -61,6 +63,21 @@ class Suite:
     debates: Mapping[str, Debate]
     prompts: Mapping[str, Mapping[str, str]]
     hedging: Mapping[str, Sequence[str]]
+    problems: Mapping[str, Sequence[tuple[re.Pattern[str], str]]] = field(default_factory=dict)
+
+    def correct(self, language: str, named: str) -> str:
+        """The prompt that asks again, with the problems that a reader named."""
+        return render(self.prompts[language]["correct"], problems=self.problem(named, language))
+
+    def problem(self, named: str, language: str) -> str:
+        """Problems as a reader named them, in the words in which a subject is told of them."""
+        return PROBLEMS.join(self._worded(part, language) for part in named.split(PROBLEMS))
+
+    def _worded(self, named: str, language: str) -> str:
+        for pattern, wording in self.problems.get(language, ()):
+            if found := pattern.fullmatch(named):
+                return wording.format(**found.groupdict())
+        return named
 
     def ask(self, key: str, language: str = "en") -> str:
         """The question under its contract."""
@@ -102,7 +119,28 @@ def suite(stimuli: Stimuli, name: str, only: Sequence[str] = ()) -> Suite:
                          + f" There are: {', '.join(debates)}.")
     kept = {key: debate for key, debate in debates.items() if not only or key in only}
     return Suite(name, stimuli.stamp, kept, _prompts(stimuli.files.get("prompts") or {}),
-                 _hedging(stimuli.files.get("hedging") or {}))
+                 _hedging(stimuli.files.get("hedging") or {}),
+                 _problems(stimuli.files.get("problems") or {}))
+
+
+def _problems(found: Mapping[str, Any]) -> dict[str, tuple[tuple[re.Pattern[str], str], ...]]:
+    """By language, each problem as a pattern of what it quotes, and its wording."""
+    return {language: tuple(_wording(language, said) for said in listed)
+            for language, listed in found.items()}
+
+
+def _wording(language: str, said: Any) -> tuple[re.Pattern[str], str]:
+    if not isinstance(said, dict) or {"problem", "wording"} != said.keys() or not all(
+        isinstance(text, str) and text for text in said.values()
+    ):
+        raise Misuse(f"problems.toml: an entry of [[{language}]] is no problem with its wording.")
+    parts = SLOT.split(said["problem"])
+    pattern = "".join(f"(?P<{part}>.+)" if place % 2 else re.escape(part)
+                      for place, part in enumerate(parts))
+    if spare := sorted(set(SLOT.findall(said["wording"])) - set(parts[1::2])):
+        raise Misuse(f"problems.toml: the wording {said['wording']!r} of [[{language}]] quotes"
+                     f" {spare[0]}, which its problem does not.")
+    return re.compile(pattern, re.DOTALL), said["wording"]
 
 
 def _hedging(found: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
