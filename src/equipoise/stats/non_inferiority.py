@@ -77,13 +77,17 @@ def units_for_margin(
     normal = (Z + NormalDist().inv_cdf(wanted)) ** 2 * discordance / margin**2
     # Far below the normal approximation's number no sawtooth reaches the chance.
     start = max(1, int(0.9 * normal) - 30)
-    chances = (_chance_shown(n, margin, discordance) for n in range(start, most + GUARD + 1))
+    chances = (power_for_margin(n, margin, discordance) for n in range(start, most + GUARD + 1))
     found = first_lasting(chances, wanted)
     return Undefined("too_few_units") if found is None else start - 1 + found
 
 
-def _chance_shown(n: int, margin: float, discordance: float) -> float:
-    """How often n units show the margin when nothing is won or lost, up to what is negligible."""
+def power_for_margin(n: int, margin: float, discordance: float) -> float:
+    """The chance that n units show the margin when a share of them differs, either way alike.
+
+    >>> round(power_for_margin(40, margin=0.25, discordance=0.3), 2)
+    0.81
+    """
     chance = _binomial(n, np.arange(n + 1), discordance)
     differ = np.flatnonzero(chance > NEGLIGIBLE)
     half = int(WIDE * sqrt(differ[-1])) + 1
