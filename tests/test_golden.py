@@ -12,6 +12,7 @@ import pytest
 
 import golden_debates
 import golden_label_swap
+import golden_replay
 import golden_small
 from equipoise.instruments.fingerprint.slot import slot
 from equipoise.stats.sign_test import least_wins, sign_test
@@ -61,6 +62,7 @@ BUILT = {f.__name__: f for f in (
     golden_debates.disagreement_index, golden_debates.paired_difference,
     golden_debates.flip_measures, golden_debates.hedging_rules, golden_debates.publication_gate,
     golden_debates.sign_test, golden_debates.minimum_detectable_effect,
+    *golden_replay.BUILT,
 )}
 
 
@@ -75,8 +77,26 @@ def agrees(found, wanted, tolerance):
         return len(found) == len(wanted) and all(
             agrees(one, other, tolerance) for one, other in zip(found, wanted, strict=True))
     if isinstance(wanted, float | int) and not isinstance(wanted, bool):
-        return found == pytest.approx(wanted, abs=max(tolerance, getattr(found, "within", 0.0)))
+        within = max(tolerance["abs"], getattr(found, "within", 0.0))
+        return found == pytest.approx(wanted, abs=within, rel=tolerance["rel"])
     return found == wanted
+
+
+def tolerance_of(golden):
+    """What a file allows: `abs 1e-9` or `rel 1e-9`, with words after it; else 1e-12."""
+    words = golden.get("tolerance", "exact").split()
+    said = {kind: float(words[words.index(kind) + 1].rstrip(";,"))
+            for kind in ("abs", "rel") if kind in words}
+    return {"abs": 1e-12, "rel": 0, **said}
+
+
+def cases_of(golden):
+    """A file's cases; a plain table's rows are cases too, of what was needed for the rest."""
+    return golden.get("cases") or [
+        {"id": str(row), "input": {name: row[name] for name in row if name != "n_needed"},
+         "expected": {"n_needed": row["n_needed"]}}
+        for row in golden["table"]
+    ]
 
 
 def test_the_folder_holds_reference_values():
@@ -90,10 +110,9 @@ def test_a_statistic_agrees_with_its_reference_values(file):
     if statistic not in BUILT:
         pytest.xfail(f"missing: {statistic} is not built yet")
     compute = BUILT[statistic]
-    _, _, said = golden["tolerance"].partition("abs ")
-    tolerance = float(said.split()[0].rstrip(";,")) if said else 1e-12
-    assert golden["cases"]
-    for case in golden["cases"]:
+    tolerance, cases = tolerance_of(golden), cases_of(golden)
+    assert cases
+    for case in cases:
         found = compute(case["input"])
         for name, wanted in case["expected"].items():
             assert agrees(found[name], wanted, tolerance), (case["id"], name, found[name], wanted)

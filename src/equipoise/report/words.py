@@ -14,7 +14,8 @@ from equipoise.stats.wilson import Rate
 UNDEFINED = {
     "no_data": "no data", "one_class": "one class", "too_few_units": "too few",
     "incomplete": "incomplete", "no_overlap": "no overlap", "unit_count_one": "one unit",
-    "tied": "tied",
+    "tied": "tied", "no_majority": "no majority", "contested": "contested",
+    "uninformative": "no better than chance",
 }
 UNBROKEN = re.compile(r"(?<=\bp) (?=[.\d])|(?<=[\d%]) (?=\[[−+\d])|(?<=\d,) (?=[−+\d.]+\])")
 """The spaces within a p or an interval."""

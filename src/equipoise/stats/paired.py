@@ -80,20 +80,32 @@ def _tango(b: int, c: int, n: int, z: float) -> tuple[float, float]:
     """The differences that a score test at this z does not reject."""
 
     def score(delta: float) -> float:
-        up = 2 * n
-        mid = -b - c + (2 * n - b + c) * delta
-        down = -c * delta * (1 - delta)
-        q = (sqrt(max(0.0, mid * mid - 4 * up * down)) - mid) / (2 * up)
-        variance = n * (2 * q + delta * (1 - delta))
-        gap = b - c - n * delta
-        if variance <= 0:
-            return 0.0 if gap == 0 else float("inf") if gap > 0 else float("-inf")
-        return gap / sqrt(variance)
+        return tango_score(b, c, n, delta)
 
     at = (b - c) / n
     low = -1.0 if score(-1.0) <= z else _bisected(lambda d: score(d) > z, -1.0, at)
     high = 1.0 if score(1.0) >= -z else _bisected(lambda d: score(d) >= -z, at, 1.0)
     return low, high
+
+
+def tango_score(first_only: int, second_only: int, n: int, difference: float) -> float:
+    """Tango's (1998) z: how far n units lie above this true difference, in standard errors.
+
+    The standard error is that of the most likely proportions that have the difference. Where they
+    leave no spread z is 0 or infinite.
+
+    >>> round(tango_score(0, 0, 36, -0.1), 9)  # 3.6 units above, variance 36 (.2 - .11)
+    2.0
+    """
+    up = 2 * n
+    mid = -first_only - second_only + (2 * n - first_only + second_only) * difference
+    down = -second_only * difference * (1 - difference)
+    q = (sqrt(max(0.0, mid * mid - 4 * up * down)) - mid) / (2 * up)
+    variance = n * (2 * q + difference * (1 - difference))
+    gap = first_only - second_only - n * difference
+    if variance <= 0:
+        return 0.0 if gap == 0 else float("inf") if gap > 0 else float("-inf")
+    return gap / sqrt(variance)
 
 
 def _bisected(holds: Callable[[float], bool], low: float, high: float) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
-from math import comb, exp, lgamma, log, sqrt
+from math import comb, exp, fsum, lgamma, log, sqrt
 from statistics import NormalDist
 
 from equipoise.stats.undefined import Undefined
@@ -48,14 +49,38 @@ def _tail(n: int, least: int) -> float:
     return float(sum(comb(n, k) for k in range(least, n + 1)) / 2 ** n)
 
 
-@lru_cache(maxsize=4096)
 def least_wins(n: int, alpha: float = 0.05) -> int | None:
     """The fewest wins among n that differ with which the two-sided test rejects; None if none do.
 
     >>> [least_wins(n) for n in (5, 6, 10, 24)]
     [None, 6, 9, 18]
     """
-    return next((k for k in range((n + 1) // 2, n + 1) if 2 * _tail(n, k) < alpha), None)
+    least = _least(_rounded_up(n), alpha)[n]
+    return least if least <= n else None
+
+
+def _rounded_up(n: int) -> int:
+    return 1 << max(6, n.bit_length())
+
+
+@lru_cache(maxsize=32)
+def _least(most: int, alpha: float) -> tuple[int, ...]:
+    """For n = 0 to `most` the least wins that reject, n + 1 where none do; in whole numbers.
+
+    With one unit more the least stays or rises by one: T(n + 1, k) = 2 T(n, k) + C(n, k - 1),
+    where T(n, k) counts the outcomes of n with k wins or more.
+    """
+    share = Fraction(str(alpha))
+    k, tail, below, every = 1, 0, 1, 1
+    found = [k]
+    for n in range(1, most + 1):
+        tail, every = 2 * tail + below, 2 * every
+        below = below * n // (n + 1 - k)
+        if 2 * tail * share.denominator >= share.numerator * every:
+            below = below * (n + 1 - k) // k
+            tail, k = tail - below, k + 1
+        found.append(k)
+    return tuple(found)
 
 
 def power(n: int, discordance: float, net: float, alpha: float = 0.05) -> float:
@@ -71,17 +96,34 @@ def power(n: int, discordance: float, net: float, alpha: float = 0.05) -> float:
         raise ValueError(f"a net of {net} cannot come from a discordance of {discordance}")
     if discordance == 0:
         return 0.0
-    share = (1 + net / discordance) / 2
-    total = 0.0
-    for differ in range(n + 1):
-        least = least_wins(differ, alpha)
-        if least is not None:
-            total += _binomial(n, differ, discordance) * sum(
-                _binomial(differ, wins, share) for wins in range(least, differ + 1))
-    return total
+    chances = rejections(n, (1 + net / discordance) / 2, alpha)
+    return fsum(binomial(n, differ, discordance) * chance for differ, chance in enumerate(chances))
 
 
-def _binomial(n: int, k: int, p: float) -> float:
+def rejections(n: int, share: float, alpha: float = 0.05) -> list[float]:
+    """The chance of a rejection in favour when 0, 1, ... n units differ, a win having `share`.
+
+    >>> rejections(6, 0.5)  # six of six, and nothing else
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.015625]
+    """
+    least = _least(_rounded_up(n), alpha)
+    found = [0.0]
+    for differ in range(n):
+        k = least[differ]
+        found.append(
+            found[-1] + share * binomial(differ, k - 1, share) if least[differ + 1] == k
+            else found[-1] - (1 - share) * binomial(differ, k, share))
+    return found
+
+
+def binomial(n: int, k: int, p: float) -> float:
+    """P(X = k) for X ~ Bin(n, p).
+
+    >>> round(binomial(3, 1, 0.5), 12), binomial(3, 4, 0.5), binomial(3, 3, 1)
+    (0.375, 0.0, 1.0)
+    """
+    if k > n:
+        return 0.0
     if p in (0.0, 1.0):
         return float(k == n * p)
     return exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p)
@@ -123,14 +165,14 @@ def detectable(
     top = min(discordance, sqrt(discordance))
     return Detectable(
         (a + b) * sqrt(discordance / n),
-        _root(connor, top) if connor(top) >= 0 else none,
-        _root(lambda net: power(n, discordance, net, alpha) - wanted, discordance)
+        root(connor, top) if connor(top) >= 0 else none,
+        root(lambda net: power(n, discordance, net, alpha) - wanted, discordance)
         if most >= wanted else none,
         most,
     )
 
 
-def _root(rising: Callable[[float], float], top: float) -> float:
+def root(rising: Callable[[float], float], top: float) -> float:
     """Where a function that rises through zero between 0 and `top` does so."""
     low, high = 0.0, top
     for _ in range(STEPS):

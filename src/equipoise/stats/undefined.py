@@ -7,7 +7,7 @@ from typing import Literal
 
 Reason = Literal[
     "no_data", "one_class", "too_few_units", "incomplete", "no_overlap", "unit_count_one",
-    "tied",
+    "tied", "no_majority", "contested", "uninformative",
 ]
 
 
