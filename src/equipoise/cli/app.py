@@ -90,6 +90,18 @@ design = options(
     click.option("--family", metavar="TESTS",
                  help="label-swap: the omnibus tests corrected together, matched or both."
                  "  [default: matched]"),
+    click.option("--comparison", type=click.Path(path_type=Path), metavar="FILE",
+                 help="replay: what is compared, who reads and what decides, as TOML."),
+    click.option("--change", multiple=True, metavar="WHAT",
+                 help="replay: what arm B has: instruction:BIAS (or all), rule:TEXT, drop:CLAUSE."
+                 " May be given more than once."),
+    click.option("--reader", "readers", multiple=True, metavar="SUBJECT",
+                 help="replay: who reads the pages. May be given more than once."),
+    click.option("--trust", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+                 help="replay: a badge file of the readers; without one there is no verdict."),
+    click.option("--openings", metavar="NAMES", help="replay: these openings only, with commas."),
+    click.option("--split", help="calibration: few-shot, dev or test.  [default: test]"),
+    click.option("--task", help="calibration: page or detector.  [default: page]"),
     click.option("--rerun-of", metavar="RUN",
                  help="label-swap, debates: the run of which this one asks a part again."),
 )
@@ -257,6 +269,18 @@ def compare(first: str, second: str, ledger: Path, as_json: bool) -> None:
     from equipoise.cli import publishing
 
     publishing.compare(ledger, first, second, as_json)
+
+
+@app.command()
+@name
+@click.option("--out", "-o", type=click.Path(path_type=Path), help="Where to write the badges.")
+@ledger
+@as_json
+def badge(name: str, out: Path | None, ledger: Path, as_json: bool) -> None:
+    """A finished calibration as a badge file: whether its readers may be counted."""
+    from equipoise.cli import badges
+
+    badges.write_badges(ledger, name, out, as_json)
 
 
 @app.command()

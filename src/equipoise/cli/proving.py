@@ -46,7 +46,7 @@ async def _administered(laid_out: Study, stimuli: Any) -> Administration[Any]:
         try:
             run = ledger.register("selftest", registration.as_json(), stimuli.texts)
             subjects = [Subject(**s) for s in registration.subjects]
-            async with reached(subjects, laid_out) as provider:
+            async with reached([*subjects, *laid_out.others], laid_out) as provider:
                 return await administer(laid_out.instrument, laid_out.trials,
                                         Desk(ledger, run, provider), at_once=64)
         finally:

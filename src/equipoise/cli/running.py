@@ -135,7 +135,7 @@ async def _administered(
         len(laid_out.trials), laid_out.reader, quiet=terms.quiet,
         cost=lambda: budget.spent_usd if terms.price else None,
     )
-    async with reached(subjects, laid_out) as provider:
+    async with reached([*subjects, *laid_out.others], laid_out) as provider:
         desk = Desk(
             ledger, run, provider, retry_unknown=terms.retry_unknown,
             guard=_guard(terms, budget, lambda: desk.stopped is not None),

@@ -32,6 +32,8 @@ INSTRUMENTS: Mapping[str, str] = {
     "fingerprint": "equipoise.cli.fingerprint",
     "label-swap": "equipoise.cli.label_swap",
     "debates": "equipoise.cli.debates",
+    "replay": "equipoise.cli.replay",
+    "calibration": "equipoise.cli.trust",
 }
 """Where what the command line needs of each instrument stands; imported when it is named."""
 
@@ -43,13 +45,17 @@ SETTINGS = frozenset(("suite", "answers"))
 
 @dataclass(frozen=True)
 class Study:
-    """A registered run, ready to be administered or read."""
+    """A registered run, ready to be administered or read.
+
+    `others` are asked beside its subjects: readers, a second engine.
+    """
 
     registration: Registration
     suite: Any
     instrument: Instrument[Any]
     trials: Sequence[Trial]
     halting: Halting | None = None
+    others: Sequence[Subject] = ()
 
     @property
     def reader(self) -> str:
@@ -122,7 +128,7 @@ def register(
     """
     how = handling(name)
     given = {option: value for option, value in asked.items()
-             if value is not None and value is not False and value != ""}
+             if value not in (None, False, "", ())}
     if spare := sorted(given.keys() - how.options - {"answers", "draws", "order"}):
         raise Misuse(f"{_flag(spare[0])} is no option of {name}."
                      + (f" It takes {_options(how.options)}." if how.options else ""))

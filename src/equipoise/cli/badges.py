@@ -1,0 +1,123 @@
+"""Badges: a reader's calibration as a file, and whether it holds for what is to be read now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from equipoise.cli.running import read_run
+from equipoise.cli.screen import emit, emit_json, say
+from equipoise.cli.trust import as_values
+from equipoise.instruments.replay.calibrating import NAME, Calibrated, stamp
+from equipoise.instruments.replay.suite import Suite
+from equipoise.ledger import Ledger
+from equipoise.replacing import replacing
+from equipoise.report import trusting
+from equipoise.terms import Misuse, Subject, canonical_json
+
+State = Literal["uncalibrated", "trusted", "drifted", "stale"]
+FORM = "equipoise badge 1"
+
+
+@dataclass(frozen=True)
+class Badge:
+    """What a reader's calibration came to for one comparison, and why."""
+
+    reader: str
+    state: State
+    why: str
+    run: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return {"reader": self.reader, "state": self.state, "why": self.why, "run": self.run}
+
+
+def write_badges(path: Path, name: str, out: Path | None, as_json: bool) -> None:
+    """Write a finished calibration as a badge file, one object a reader.
+
+    Raises Misuse for a run that is no calibration, or that did not reach its end.
+    """
+    ledger = Ledger.open(path, read_only=True)
+    try:
+        run, laid_out, found = read_run(ledger, name)
+        head = ledger.head()
+    finally:
+        ledger.close()
+    registration = laid_out.registration
+    if registration.instrument != NAME:
+        raise Misuse(f"The run {name!r} is of {registration.instrument}; a badge is made of a"
+                     " calibration: equipoise run calibration.")
+    if registration.declared["split"] != "test":
+        raise Misuse(f"The run {name!r} is on the {registration.declared['split']} split. A badge"
+                     " is made on the frozen test split alone.")
+    findings = laid_out.analyse(found.observations)
+    badges = [_written(c, registration, run.name, str(head)) for c in findings.calibrated]
+    if out is not None:
+        with replacing(out) as file:
+            file.write(canonical_json({"form": FORM, "badges": badges}) + b"\n")
+        say(f"{out}: {len(badges)} badge{'s' if len(badges) > 1 else ''}.")
+    if as_json:
+        emit_json({"badges": badges, **as_values(findings)})
+    else:
+        emit("\n".join(f"{c.subject}: {trusting.badge(c)}" for c in findings.calibrated))
+
+
+def _written(c: Calibrated, registration: Any, run: str, head: str) -> dict[str, Any]:
+    [subject] = [s for s in registration.subjects if s["name"] == c.subject]
+    return {
+        "reader": subject, "answer": c.answer, "task": c.task,
+        "holds_for": registration.declared["stamp"], "trusted": c.trust.trusted,
+        "reasons": list(c.trust.reasons), "run": run, "head": head,
+        "sensitivity": [c.trust.sensitivity.count, c.trust.sensitivity.n],
+        "specificity": [c.trust.specificity.count, c.trust.specificity.n],
+    }
+
+
+def badges_for(
+    files: Sequence[Path], readers: Sequence[Subject], suite: Suite
+) -> dict[str, Badge]:
+    """The badge of each reader of pages: trusted only for this very set-up, prompt and words."""
+    found = [badge for file in files for badge in _read(file)]
+    return {reader.name: _badge(reader, found, stamp(suite, "page")) for reader in readers}
+
+
+def _badge(reader: Subject, found: Sequence[dict[str, Any]], now: str) -> Badge:
+    own = [b for b in found if b["task"] == "page" and b["reader"]["name"] == reader.name]
+    if not own:
+        return Badge(reader.name, "uncalibrated", "no badge was given for it")
+    same = [b for b in own if _as_asked(b["reader"]) == _as_asked(reader.as_json())]
+    if not same:
+        return Badge(reader.name, "stale", "the reader was set up otherwise when it was calibrated",
+                     own[-1]["run"])
+    last = same[-1]
+    if last["holds_for"] != now:
+        return Badge(reader.name, "stale", "a definition or the reader's prompt was changed since",
+                     last["run"])
+    if last.get("drifted"):
+        return Badge(reader.name, "drifted", str(last["drifted"]), last["run"])
+    if not last["trusted"]:
+        return Badge(reader.name, "uncalibrated",
+                     "; ".join(trusting.REASONS[why] for why in last["reasons"]), last["run"])
+    return Badge(reader.name, "trusted", "", last["run"])
+
+
+def _as_asked(subject: dict[str, Any]) -> dict[str, Any]:
+    """What makes a reader the same reader; which family it is counted to is no part of it."""
+    return {key: value for key, value in subject.items() if key != "family"}
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+        badges: list[dict[str, Any]] = said["badges"]
+        wanted = {"reader", "task", "holds_for", "trusted", "reasons", "run"}
+        if said["form"] != FORM or not all(wanted <= badge.keys() for badge in badges):
+            raise KeyError("form")
+    except FileNotFoundError:
+        raise Misuse(f"There is no badge file {file}. Make one with equipoise badge RUN.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Misuse(f"{file} is no badge file: equipoise badge RUN writes one.") from None
+    return badges

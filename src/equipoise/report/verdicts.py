@@ -1,0 +1,175 @@
+"""A paired replay in sentences: the verdict, what it rests on, and what it cannot show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from equipoise.instruments.replay.arms import A, Arm, B, described
+from equipoise.instruments.replay.measures import SHOWN, ByBias, Compared, Findings
+from equipoise.instruments.replay.suite import Suite
+from equipoise.report.words import listed, number, p_value, share, spelled
+from equipoise.stats.undefined import Undefined
+from equipoise.stats.verdict import Verdict
+from equipoise.terms import Nonresponse
+
+WHAT = {SHOWN: "debiases shown", "misfire": "misfires"}
+GATES: Mapping[str, str] = {
+    "no_units": "no opening could be compared",
+    "sample_count_changed": "some planned openings could not be compared",
+    "error_rate_over_5_percent": "more than 5% of an arm's conversations broke off",
+    "no_noise_floor": "there is no noise floor: A could not be compared with itself",
+    "pending_split": "some readings wait for a person, since the reader could not decide",
+    "reader_uncalibrated": "the reader is uncalibrated: reader only, not trusted",
+    "readers_disagree": "the readers disagree on the direction",
+}
+WHY: Mapping[str, str] = {
+    "inside_noise_floor": "the sign test alone would say better, but the gap is inside the noise"
+    " floor",
+    "margin_below_detectable": "the margin is not larger than the swing this many openings can"
+    " show",
+    "interval_passes_margin": "the interval reaches past the margin",
+}
+KINDS: Mapping[str, str] = {
+    "better": "B is better", "worse": "B is worse",
+    "not detectably worse": "B is not detectably worse",
+    "no detectable difference": "no detectable difference", "no verdict": "no verdict",
+}
+
+
+def name_of(found: Compared, several: bool) -> str:
+    """A comparison's name: subject, and answer mode and reader where there are several."""
+    return f"{found.subject}, {found.answer}, read by {found.reader}" if several else found.subject
+
+
+def headline(findings: Findings) -> list[str]:
+    """What was found, a sentence a comparison."""
+    several = len(findings.comparisons) > 1
+    return [f"{name_of(c, several)}: {_head(c)}." for c in findings.comparisons]
+
+
+def _head(found: Compared) -> str:
+    of_it = found.verdict
+    said = KINDS[of_it.kind]
+    if of_it.kind == "no verdict":
+        return f"{said}, since {listed([GATES[gate] for gate in of_it.gates[:2]])}"
+    return (f"{said} on {WHAT[found.metric]}, by {points(of_it.net_points)} of 100 openings net"
+            f" (p {p_value(of_it.p)})")
+
+
+def points(value: float | Undefined) -> str:
+    """Points of 100 with their sign, or why there are none."""
+    return number(value, 1, signed=True)
+
+
+def shows(found: Compared) -> list[str]:
+    """What the comparison rests on, in order, with what it could have seen."""
+    v = found.verdict
+    same = v.n - v.wins - v.losses
+    said = [
+        f"Of {v.n} openings B had the better page in {v.wins} and A in {v.losses}; {same} were the"
+        f" same. Two-sided exact sign test: p {p_value(v.p)}; net {points(v.net_points)} points,"
+        f" 95% interval {points(v.low_points)} to {points(v.high_points)}.",
+        f"A against A again differs in {found.floor.differing} of {found.floor.n} openings"
+        f" ({share(found.floor.gross)}, gross). Noise alone swings the net by up to"
+        f" {points(v.floor_points)} points; a better must clear that.",
+        _swing(v),
+    ]
+    said += [f"{WHY[why][0].upper()}{WHY[why][1:]}." for why in v.why]
+    if v.gates:
+        said.append(f"No verdict is given: {'; '.join(GATES[gate] for gate in v.gates)}.")
+    if found.pending:
+        said.append(f"Of openings and biases, {len(found.pending)} wait for a person; none of them"
+                    " is in a score.")
+    return said
+
+
+def _swing(v: Verdict) -> str:
+    if isinstance(v.detectable_points, Undefined):
+        return f"{v.n} openings are too few to detect any difference with 80% power."
+    return (f"With {v.n} openings and the share planned to differ, a net difference of about"
+            f" {number(v.detectable_points, 0)} points is the smallest seen with 80% power.")
+
+
+def by_bias(found: Compared) -> list[str]:
+    """What may be said bias by bias, after Holm, and how little that can see."""
+    flagged = [row for row in found.by_bias.values() if _flagged(row)]
+    rows = [row for row in found.by_bias.values() if row.verdict.n]
+    if not rows:
+        return ["No bias has an opening to be compared on."]
+    most = max(row.verdict.n for row in rows)
+    said = [f"After Holm over {spelled(len(rows))} biases " + (
+        listed([f"{row.bias} ({'more' if _up(row.verdict) else 'fewer'} in B, p"
+                f" {p_value(row.holm)})" for row in flagged]) + " stand out."
+        if flagged else "no bias stands out.")]
+    said.append(f"A bias has at most {most} openings here. Rows that are not flagged are not shown"
+                " to be fine: so few openings would miss all but the largest changes.")
+    return said
+
+
+def _flagged(row: ByBias) -> bool:
+    return not isinstance(row.holm, Undefined) and row.holm < 0.05
+
+
+def _up(of_it: Verdict) -> bool:
+    return of_it.wins > of_it.losses
+
+
+def questions(suite: Suite, taking_part: Any, draws: int) -> list[str]:
+    """What was asked of whom."""
+    readers = listed([reader.name for reader in taking_part.readers])
+    arms = taking_part.arms
+    fired = (f"by {taking_part.detector.name}'s reading of the question, the page and the new"
+             " message" if taking_part.detector else "by the labels, as no detector took part")
+    return [
+        f"{len(suite.openings)} frozen conversations were replayed: arm A, A again and B,"
+        f" {spelled(draws)} draws each. A is {described(arms[A])}. B is {described(arms[B])}.",
+        f"After every turn {readers} read the page alone, each bias by itself, and answered met,"
+        " not met or unknown. The engine's prose was never read.",
+        *([f"Instructions ride on a turn where their bias was found in it, {fired}."]
+          if any(arm.instructions for arm in arms.values()) else []),
+        "A sample is an opening. Its answer in an arm is what more than half of the planned draws"
+        f" say; the metric is {WHAT[taking_part.metric]}, registered before the first call.",
+    ]
+
+
+def limits(suite: Suite, taking_part: Any, findings: Findings) -> list[str]:
+    """What this does not show."""
+    untrusted = [r.name for r in taking_part.readers if not taking_part.trust.get(r.name)]
+    said = [
+        f"These are {len(suite.openings)} openings. A change tuned on them may do nothing for"
+        " others; a larger suite is a new benchmark, and adding openings until a result turns is"
+        " refused.",
+        "The person's turns are frozen: they do not answer what this engine asks. Outcomes say"
+        " what the engine's page did with a line, and less of what a person would have done.",
+        "The page-line reader names one line a page. A question put twice in one turn is seen"
+        " once.",
+        "Only the page was read. What the reply said, how it felt to read and what the person"
+        " decided in the end are not measured here.",
+    ]
+    if untrusted:
+        said.insert(0, f"{listed(untrusted)} {'is' if len(untrusted) == 1 else 'are'} not trusted:"
+                    " no calibration against people's labels was registered with this run. Every"
+                    " figure is the reader's alone.")
+    if _illustrative(suite):
+        said.append("The shipped openings and their labels are illustrative, written for this"
+                    " project. They stand for no one's users.")
+    if all(c.verdict.kind == "better" for c in findings.comparisons):
+        said.append("One better is not ready to ship, unless the gap is at least twice the noise"
+                    " floor: a second run of its own draws must say the same.")
+    return said
+
+
+def _illustrative(suite: Suite) -> bool:
+    return suite.name == "standard"
+
+
+def arms_of(arms: Mapping[str, Arm]) -> str:
+    """Both arms in one line."""
+    return f"A: {described(arms[A])}. B: {described(arms[B])}."
+
+
+def cell(figure: int | Nonresponse) -> str:
+    """An opening's figure in an arm, or why there is none."""
+    return figure.kind if isinstance(figure, Nonresponse) else str(figure)
+

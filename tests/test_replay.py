@@ -1,0 +1,481 @@
+"""Replay: each planted engine gets the verdict it deserves, and each planted reader its badge."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from equipoise.cli import verdicts as shown_as
+from equipoise.cli.comparison import declared, registered, taking_part, written
+from equipoise.cli.proving import planted_findings
+from equipoise.cli.studies import register
+from equipoise.cli.trust import expected as reader_expected
+from equipoise.instruments.replay.arms import AGAIN, A, Arm, B, arm, engine_question
+from equipoise.instruments.replay.calibrating import stamp
+from equipoise.instruments.replay.contract import (
+    SCHEMAS,
+    Detected,
+    Seen,
+    checks,
+    detection,
+    engine_answer,
+    page_line,
+)
+from equipoise.instruments.replay.instrument import Set, replay
+from equipoise.instruments.replay.measures import analyse
+from equipoise.instruments.replay.page import Edit, edited, page, worded
+from equipoise.instruments.replay.planted import ENGINES, READERS, answerer
+from equipoise.instruments.replay.suite import SHIPPED, Moment, only, suite
+from equipoise.providers import planted
+from equipoise.report import verdicts
+from equipoise.stimuli import load, parse
+from equipoise.terms import (
+    Completion,
+    Misuse,
+    Nonresponse,
+    Observation,
+    Request,
+    Subject,
+)
+
+STIMULI = load(SHIPPED)
+SUITE = suite(STIMULI)
+PAGE = page([("Why now?", ""), ("Who says so?", "My uncle.")], "A year's rent.")
+ENGINE = Subject("engine", "m", "one", "planted")
+READER = Subject("reader", "perfect", "two", "planted")
+FEW = only(SUITE, list(SUITE.openings)[:6])
+
+
+def of(text):
+    return Completion(text if isinstance(text, str) else json.dumps(text))
+
+
+def told(*edits):
+    return of({"reply": "Yes.", "edits": list(edits)})
+
+
+# The contracts
+
+
+def test_edits_are_taken_in_order_and_a_new_line_may_be_settled_in_the_same_turn():
+    found = engine_answer(PAGE)(told({"op": "ask", "text": " By when? "},
+                                     {"op": "settle", "line": 3, "answer": "May."},
+                                     {"op": "drop", "line": 1})).value
+    assert found.edits == (Edit("ask", 0, "By when?"), Edit("settle", 3, "May."), Edit("drop", 1))
+    after = edited(PAGE, found.edits)
+    assert [(x.number, x.answer) for x in after.lines] == [(2, "My uncle."), (3, "May.")]
+
+
+@pytest.mark.parametrize("edit, problem", [
+    ({"op": "shout", "text": "x"}, "'op' is to be one of"),
+    ({"op": "settle", "line": 9, "answer": "x"}, "'line' is 9, and there is no such line"),
+    ({"op": "settle", "line": True, "answer": "x"}, "'line' is True"),
+    ({"op": "revise", "line": 1}, "'text' is missing or empty"),
+    ({"op": "ask", "text": "  "}, "'text' is missing or empty"),
+    ({"op": "ask", "text": "x" * 1001}, "longer than 1000"),
+    ("ask", "'op' is to be one of"),
+    ({"op": "drop", "line": "1"}, "'line' is '1'"),
+])
+def test_an_edit_that_does_not_fit_the_page_is_invalid_and_says_why(edit, problem):
+    value = engine_answer(PAGE)(told(edit)).value
+    assert isinstance(value, Nonresponse) and value.kind == "invalid" and problem in value.detail
+
+
+def test_every_problem_of_an_answer_is_named_at_once():
+    value = engine_answer(PAGE)(told({"op": "x"}, {"op": "drop", "line": 7})).value
+    assert "edit 1" in value.detail and "edit 2" in value.detail
+
+
+def test_a_line_that_was_dropped_is_gone_for_the_edits_after_it():
+    value = engine_answer(PAGE)(told({"op": "drop", "line": 1},
+                                     {"op": "settle", "line": 1, "answer": "x"})).value
+    assert isinstance(value, Nonresponse) and "no such line" in value.detail
+
+
+@pytest.mark.parametrize("said, value", [
+    ({"verdict": "met", "line": 1, "quote": "Why"}, Seen("met", 1, "Why")),
+    ({"verdict": "met", "line": 0, "quote": ""}, Seen("met", 0)),
+    ({"verdict": "not met", "line": 1, "quote": ""}, Seen("not met")),
+    ({"verdict": "unknown", "line": -1, "quote": ""}, Seen("unknown")),
+])
+def test_a_page_line_reading_is_met_on_a_line_of_the_page_or_not_met_or_unknown(said, value):
+    assert page_line(PAGE)(of(said)).value == value
+
+
+@pytest.mark.parametrize("said", [
+    {"verdict": "met", "line": 9}, {"verdict": "met", "line": -1}, {"verdict": "yes", "line": 1},
+    {"verdict": True, "line": 1}, {"verdict": "met"}, {"verdict": "met", "line": "1"},
+    {"verdict": "MET", "line": 1}, "The question is met on line 1.",
+    'not {"verdict": "met", "line": 1}',
+])
+def test_a_page_line_reading_that_breaks_its_contract_is_no_verdict(said):
+    value = page_line(PAGE)(of(said)).value
+    assert isinstance(value, Nonresponse) and value.kind == "invalid"
+
+
+def test_a_bias_without_words_of_the_message_for_evidence_is_undecided():
+    read = detection("Sales were up 40% last month.", SUITE.biases)
+    found = read(of({"present": [
+        {"bias": "framing", "evidence": "up 40%"},
+        {"bias": "one-sided", "evidence": "they were glad"}], "unknown": ["deferral"]})).value
+    assert found == Detected({"framing": "up 40%"}, ("deferral", "one-sided"))
+
+
+def test_a_bias_that_is_not_defined_is_named_as_a_problem():
+    read = detection("Sales were up.", SUITE.biases)
+    value = read(of({"present": [{"bias": "greed", "evidence": "up"}], "unknown": []})).value
+    assert isinstance(value, Nonresponse) and "no such bias: greed" in value.detail
+
+
+def test_quality_checks_are_each_met_not_met_or_unknown():
+    good = {"plain_question": "met", "names_the_other_answer": "not met",
+            "asks_for_an_observation": "unknown"}
+    assert checks(of(good)).value == good
+    assert isinstance(checks(of(good | {"plain_question": 5})).value, Nonresponse)
+
+
+def test_every_schema_takes_what_its_contract_takes():
+    for schema in SCHEMAS.values():
+        said = json.loads(schema)
+        assert said["additionalProperties"] is False and said["required"]
+
+
+# Arms and prompts
+
+
+@pytest.mark.parametrize("words, made", [
+    (["instruction:framing,one-sided"], Arm(("framing", "one-sided"))),
+    (["instruction:all"], Arm(tuple(SUITE.biases))),
+    (["drop:thinking", "rule:One question, not two."],
+     Arm((), ("One question, not two.",), ("thinking",))),
+    ([], Arm()),
+])
+def test_an_arm_is_what_its_words_say(words, made):
+    assert arm(words, SUITE) == made
+    assert Arm.from_json(json.loads(json.dumps(made.as_json()))) == made
+
+
+@pytest.mark.parametrize("words, problem", [
+    ("instruction:framming", "Did you mean 'framing'"), ("drop:thinkng", "Did you mean 'thinking'"),
+    ("drop:moment", "No clause"), ("rule:", "is no change"), ("engine:x", "is no change"),
+    ("prompt", "needs the changed prompt"), ("louder", "is no change"),
+])
+def test_a_word_that_names_no_change_is_refused(words, problem):
+    with pytest.raises(Misuse, match=problem):
+        arm([words], SUITE)
+
+
+def moment(key=None):
+    opening = SUITE.openings[key] if key else next(iter(SUITE.openings.values()))
+    return Moment(opening, opening.page, opening.earlier, opening.turns[0])
+
+
+@pytest.mark.parametrize("clause", [c for c in SUITE.engine["en"] if c != "moment"])
+def test_a_dropped_clause_is_gone_and_the_others_stand(clause):
+    whole = engine_question(SUITE, Arm(), moment(), ())
+    less = engine_question(SUITE, Arm(dropped=(clause,)), moment(), ())
+    assert SUITE.engine["en"][clause] in whole and SUITE.engine["en"][clause] not in less
+    others = [text for name, text in SUITE.engine["en"].items() if name not in (clause, "moment")]
+    assert all(text in less for text in others)
+
+
+def test_only_instructions_that_fired_ride_in_the_prompt_in_the_language_spoken():
+    for language in ("en", "fr"):
+        key = next(k for k, o in SUITE.openings.items() if o.language == language)
+        asked = engine_question(SUITE, Arm(("framing", "deferral")), moment(key), ("framing",))
+        assert SUITE.biases["framing"].instruction[language] in asked
+        assert SUITE.biases["deferral"].instruction[language] not in asked
+        assert "$" not in asked.replace("$1", "")
+
+
+# Verdicts
+
+
+def findings(trait, reader="perfect", trusted=True, of=SUITE, change=("instruction:all",), **more):
+    part = Set({A: Arm(), B: arm(change, of)}, (replace(READER, model=reader),),
+               trust={"reader": trusted}, **more)
+    answers = {ENGINE.stamp: answerer(of, trait, {}),
+               part.readers[0].stamp: answerer(of, reader, {})}
+    instrument = replay(of, part)
+    found = [Observation(t, asyncio.run(instrument.conduct(t, asking(answers))))
+             for t in instrument.design(ENGINE)]
+    return instrument.analyse(found)
+
+
+def asking(answers):
+    async def ask(stage, messages, *, mode="free", choices=(), schema="", by=None):
+        return answers[by.stamp](Request(by, tuple(messages), mode, tuple(choices), b"", schema))
+    return ask
+
+
+@pytest.mark.parametrize("trait", ENGINES)
+def test_a_planted_engine_gets_the_verdict_it_deserves_and_not_its_neighbours(trait):
+    [found] = findings(trait).comparisons
+    assert shown_as.expected(trait, found), shown_as._described(found)
+    deserved = {"better": "better", "worse": "worse", "never-json": "no verdict"}
+    if trait != "better-on-one":  # Better on one bias may or may not be seen over all of them.
+        assert found.verdict.kind == deserved.get(trait, "no detectable difference")
+
+
+def test_a_reader_that_was_not_calibrated_gives_no_verdict_whatever_it_saw():
+    [found] = findings("better", trusted=False).comparisons
+    assert (found.verdict.kind, found.verdict.gates) == ("no verdict", ("reader_uncalibrated",))
+    assert found.verdict.wins > 20
+
+
+def test_what_the_reader_did_not_decide_waits_for_a_person_and_is_in_no_score():
+    [found] = findings("same", reader="unsure", of=FEW).comparisons
+    assert found.pending and found.verdict.kind == "no verdict"
+    assert "pending_split" in found.verdict.gates
+    keys = {key for key, _, _ in found.pending}
+    assert all(isinstance(s.figures[arm_], Nonresponse) for s in found.samples if s.opening in keys
+               for key, _, arm_ in found.pending if key == s.opening)
+
+
+def test_a_reader_blind_to_the_engines_own_words_sees_fewer_and_says_so_nowhere():
+    """An unvalidated reader is worse than none: its rates are wrong, and only the gate holds."""
+    [sees], [blind] = (findings("own-words", reader).comparisons
+                       for reader in ("perfect", "blind-to-own-words"))
+    assert (blind.scorecards[A].total.shown.count < 0.8 * sees.scorecards[A].total.shown.count)
+
+
+def test_a_reader_that_always_says_yes_finds_no_difference_and_misfires_everywhere():
+    [found] = findings("better", reader="always-yes", of=FEW).comparisons
+    assert found.verdict.wins == found.verdict.losses == 0
+
+
+def test_two_readers_that_disagree_in_direction_give_no_verdict():
+    [one] = findings("better", of=FEW).comparisons
+    other = replace(one, verdict=replace(one.verdict, wins=one.verdict.losses,
+                                         losses=one.verdict.wins), reader="second")
+    from equipoise.instruments.replay.measures import _agreed
+
+    assert {c.verdict.kind for c in _agreed([one, other])} == {"no verdict"}
+    assert _agreed([one, one]) == [one, one]
+
+
+def test_a_debias_one_turn_late_counts_as_shown():
+    [late] = findings("late").comparisons
+    card = late.scorecards[A].total
+    # Only a bias in the last turn has no turn left to be late in.
+    last = sum(opening.present[b] == len(opening.turns) for opening in SUITE.openings.values()
+               for b in opening.present)
+    assert card.shown.count == card.shown.n - last
+
+
+def test_an_engine_that_asks_again_after_the_answer_misfires_and_its_shown_rate_is_whole():
+    [again] = findings("asks-again").comparisons
+    assert again.scorecards[A].total.again.count > 0
+    assert again.scorecards[A].total.shown.count == again.scorecards[A].total.shown.n
+
+
+def test_misfires_as_the_metric_turn_the_sign_round():
+    [found] = findings("asks-everyone", metric="misfire", of=FEW).comparisons
+    more_in_b = sum(isinstance(s.sign, int) and s.sign > 0 for s in found.samples)
+    assert found.verdict.losses == more_in_b
+
+
+def test_a_cost_saving_change_with_a_margin_below_what_can_be_seen_is_not_passed():
+    [found] = findings("same", saving=True, margin=10.0).comparisons
+    assert found.verdict.kind == "no detectable difference"
+    assert "margin_below_detectable" in found.verdict.why
+    said = " ".join(verdicts.shows(found))
+    assert "the margin is not larger" in said.lower()
+
+
+def test_an_opening_lost_in_one_arm_is_no_sample_and_holds_the_verdict():
+    part = Set({A: Arm(), B: arm(["instruction:all"], FEW)}, (READER,), trust={"reader": True})
+    instrument = replay(FEW, part)
+    engine, reader = answerer(FEW, "better", {}), answerer(FEW, "perfect", {})
+    broken = next(k for k, o in FEW.openings.items() if o.present)
+
+    async def ask(stage, messages, *, by=None, **_):
+        request = Request(by, tuple(messages))
+        if by.stamp == ENGINE.stamp and FEW.openings[broken].question in messages[-1].text:
+            return Nonresponse("error", "unknown: it hung up")
+        return (engine if by.stamp == ENGINE.stamp else reader)(request)
+
+    found = [Observation(t, asyncio.run(instrument.conduct(t, ask)))
+             for t in instrument.design(ENGINE)]
+    [one] = instrument.analyse(found).comparisons
+    planned = sum(bool(o.present) for o in FEW.openings.values())
+    assert one.verdict.n == planned - 1
+    assert {"sample_count_changed", "error_rate_over_5_percent"} <= set(one.verdict.gates)
+
+
+def test_a_reader_may_not_read_its_own_family():
+    part = Set({A: Arm(), B: Arm(("framing",))}, (replace(READER, family="one"),))
+    with pytest.raises(Misuse, match="both are of the family one"):
+        replay(SUITE, part).design(ENGINE)
+
+
+def test_prose_that_makes_the_point_counts_for_nothing():
+    """The debias stands in the reply and not on the page: not shown."""
+    part = Set({A: Arm(), B: Arm(("framing",))}, (READER,), trust={"reader": True})
+    instrument = replay(FEW, part)
+    reader = answerer(FEW, "perfect", {})
+
+    async def ask(stage, messages, *, by=None, **_):
+        if by.stamp == ENGINE.stamp:
+            words = " ".join(bias.debias["en"] for bias in FEW.biases.values())
+            return of({"reply": words, "edits": []})
+        return reader(Request(by, tuple(messages)))
+
+    found = [Observation(t, asyncio.run(instrument.conduct(t, ask)))
+             for t in instrument.design(ENGINE)]
+    [one] = instrument.analyse(found).comparisons
+    assert all(card.total.shown.count == 0 for card in one.scorecards.values())
+
+
+def test_an_instruction_fires_where_the_detector_finds_its_bias_and_nowhere_else():
+    detector = Subject("detector", "perfect", "two", "planted")
+    part = Set({A: Arm(), B: arm(["instruction:all"], FEW)}, (READER,), detector)
+    instrument = replay(FEW, part)
+    engine, reader = answerer(FEW, "same", {}), answerer(FEW, "perfect", {})
+    stages = []
+
+    async def ask(stage, messages, *, by=None, **_):
+        stages.append(stage)
+        request = Request(by, tuple(messages))
+        return (engine if by.stamp == ENGINE.stamp else reader)(request)
+
+    for t in instrument.design(ENGINE):
+        value = asyncio.run(instrument.conduct(t, ask))
+        turns = FEW.openings[t.item].turns
+        fired = [set(bias) for bias in value.fired]
+        labelled = [set(turn.present) for turn in turns]
+        assert fired == (labelled if t.condition["arm"] == B else [set()] * len(turns))
+    assert any(stage.startswith("detect/1/detector") for stage in stages)
+
+
+def test_arms_a_and_a_again_are_asked_the_very_same_words():
+    part = Set({A: Arm(), B: arm(["instruction:all"], FEW)}, (READER,))
+    instrument = replay(FEW, part)
+    asked = {}
+
+    async def ask(stage, messages, *, by=None, **_):
+        asked.setdefault(current, []).append(messages[-1].text)
+        return of({"reply": "", "edits": []}) if by.stamp == ENGINE.stamp else of(
+            {"verdict": "not met", "line": -1, "quote": ""})
+
+    for t in instrument.design(ENGINE):
+        current = (t.item, t.condition["arm"], t.draw)
+        asyncio.run(instrument.conduct(t, ask))
+    for key in FEW.openings:
+        assert asked[key, A, 1] == asked[key, AGAIN, 1] == asked[key, A, 3]
+
+
+def test_a_second_reader_leaves_every_question_to_the_engine_as_it_was():
+    one = Set({A: Arm(), B: Arm(("framing",))}, (READER,))
+    two = replace(one, readers=(READER, replace(READER, name="second")))
+    assert stages_of(one) == [s for s in stages_of(two) if not s.endswith("/second")]
+
+
+def stages_of(part):
+    instrument, stages = replay(FEW, part), []
+
+    async def ask(stage, messages, *, by=None, **_):
+        stages.append(stage)
+        return of({"reply": "", "edits": []}) if by.stamp == ENGINE.stamp else of(
+            {"verdict": "not met", "line": -1, "quote": ""})
+
+    for t in instrument.design(ENGINE):
+        asyncio.run(instrument.conduct(t, ask))
+    return stages
+
+
+# What is registered
+
+
+def test_a_comparison_is_registered_whole_and_comes_back_the_same():
+    part = Set({A: Arm(), B: Arm(("framing",), ("Short lines.",), ("thinking",))}, (READER,),
+               ENGINE, None, None, "shown", True, 25.0, 0.3, {"reader": True})
+    said = json.loads(json.dumps(declared(part, SUITE)))
+    assert registered(said) == part
+    assert said["definitions"] == {key: bias.stamp for key, bias in SUITE.biases.items()}
+
+
+@pytest.mark.parametrize("text, problem", [
+    ('reader = ["x"]', "did you mean 'readers'"), ("margin = true", "margin is True, wanted float"),
+    ("change = [1]", "change is"), ("metric =", "is not TOML"),
+])
+def test_a_comparison_file_that_does_not_fit_is_refused_with_every_problem(tmp_path, text, problem):
+    file = tmp_path / "c.toml"
+    file.write_text(text)
+    with pytest.raises(Misuse, match=problem):
+        written(file, (), ())
+
+
+@pytest.mark.parametrize("more, problem", [
+    ({"readers": ()}, "needs a reader"), ({"metric": "joy"}, "No metric"),
+    ({"cost_saving": True}, "needs the margin"), ({"discordance": 0.0}, "discordance"),
+    ({"change": ()}, "Both arms are the same"), ({"second": "x"}, "go together"),
+    ({"change": ("engine",)}, "go together"),
+])
+def test_a_comparison_that_could_decide_nothing_is_refused(more, problem):
+    from equipoise.cli.comparison import Written
+
+    said = replace(Written(("instruction:framing",), (), ("planted:perfect",)), **more)
+    with pytest.raises(Misuse, match=problem):
+        taking_part(said, SUITE, lambda spec: READER)
+
+
+def test_a_changed_definition_is_another_stamp_of_that_bias_alone():
+    texts = dict(STIMULI.texts)
+    old = SUITE.biases["framing"].definition["en"]
+    texts["biases.toml"] = texts["biases.toml"].replace(old[:40], "Quite another thing. ")
+    changed = suite(parse(texts))
+    moved = {key for key, bias in changed.biases.items() if bias.stamp != SUITE.biases[key].stamp}
+    assert moved == {"framing"}
+    assert stamp(changed, "page") != stamp(SUITE, "page")
+
+
+def test_the_plan_says_what_so_many_openings_can_see():
+    subjects = [planted.subject("better")]
+    registration, stimuli = register("replay", subjects, change=("instruction:all",),
+                                     readers=("planted:perfect",))
+    from equipoise.cli.studies import study
+
+    values, lines = shown_as.planned(study(registration, stimuli), {})
+    assert values["calls_engine"] == 9 * sum(len(o.turns) for o in SUITE.openings.values())
+    assert 25 < 100 * values["detectable"] < 27
+    assert any("net of 26 points" in line for line in lines)
+
+
+# Readers against labels
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_planted_reader_gets_the_badge_it_deserves(name):
+    [found] = planted_findings("calibration", [name]).calibrated
+    assert reader_expected(name, found)
+
+
+def test_the_detector_is_calibrated_by_the_same_means():
+    [found] = planted_findings("calibration", ["perfect"], task="detector").calibrated
+    assert found.found.decided.false_negative == found.found.decided.false_positive == 0
+    assert found.task == "detector"
+
+
+def test_splits_hold_about_their_shares_and_no_moment_twice():
+    from equipoise.instruments.replay.labels import split_of
+
+    drawn = [split_of(f"item-{n}") for n in range(4000)]
+    for split, share in (("few-shot", 0.15), ("dev", 0.40), ("test", 0.45)):
+        assert drawn.count(split) / 4000 == pytest.approx(share, abs=0.03)
+
+
+def test_a_page_is_shown_the_same_to_engines_and_readers():
+    assert worded(PAGE) in SUITE.page_question("en", "framing", PAGE)
+
+
+def test_analyse_needs_no_order_of_the_observations():
+    part = Set({A: Arm(), B: arm(["instruction:all"], FEW)}, (READER,), trust={"reader": True})
+    answers = {ENGINE.stamp: answerer(FEW, "better", {}),
+               READER.stamp: answerer(FEW, "perfect", {})}
+    instrument = replay(FEW, part)
+    found = [Observation(t, asyncio.run(instrument.conduct(t, asking(answers))))
+             for t in instrument.design(ENGINE)]
+    assert (analyse(FEW, part, 3, found).comparisons[0].verdict
+            == analyse(FEW, part, 3, found[::-1]).comparisons[0].verdict)
