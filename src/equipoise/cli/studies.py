@@ -128,7 +128,7 @@ def register(
     """
     how = handling(name)
     given = {option: value for option, value in asked.items()
-             if value not in (None, False, "", ())}
+             if value is not None and value is not False and value != "" and value != ()}
     if spare := sorted(given.keys() - how.options - {"answers", "draws", "order"}):
         raise Misuse(f"{_flag(spare[0])} is no option of {name}."
                      + (f" It takes {_options(how.options)}." if how.options else ""))
