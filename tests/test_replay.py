@@ -479,3 +479,133 @@ def test_analyse_needs_no_order_of_the_observations():
              for t in instrument.design(ENGINE)]
     assert (analyse(FEW, part, 3, found).comparisons[0].verdict
             == analyse(FEW, part, 3, found[::-1]).comparisons[0].verdict)
+
+
+# Several runs
+
+
+CALIBRATED = ("run", "calibration", "-s", "planted:perfect", "--run", "cal", "--no-progress")
+REPLAY = ("run", "replay", "--change", "instruction:all", "--reader", "planted:perfect",
+          "--no-progress")
+
+
+@pytest.fixture
+def badged(equipoise):
+    """The command, in a folder with the badge of the perfect reader."""
+    assert equipoise(*CALIBRATED)[0] == 0
+    assert equipoise("badge", "cal", "-o", "badge.json")[0] == 0
+    return equipoise
+
+
+def test_two_better_runs_are_ready_to_ship_and_one_is_not_unless_it_is_far_above_its_floor(badged):
+    few = ",".join(list(SUITE.openings)[:20])
+    for run in ("r1", "r2"):
+        badged(*REPLAY, "-s", "planted:better", "--trust", "badge.json", "--openings", few,
+               "--run", run)
+    said = json.loads(badged("ship", "r1", "r2", "--json")[1])
+    assert (said["ship"], said["rule"], said["same_samples"]) == (
+        True, "two_independent_better", True)
+    code, out, _ = badged("ship", "r1", "r1")
+    assert code == 0 and "two runs of their own draws" not in out
+
+
+def test_runs_about_different_changes_do_not_ship_together(badged):
+    few = ",".join(list(SUITE.openings)[:3])
+    badged(*REPLAY, "-s", "planted:same", "--openings", few, "--run", "r1")
+    badged("run", "replay", "-s", "planted:same", "--change", "drop:thinking", "--reader",
+           "planted:perfect", "--no-progress", "--openings", few, "--run", "r2")
+    code, _, err = badged("ship", "r1", "r2")
+    assert code == 2 and "not about one change" in err
+
+
+def test_a_changed_definition_or_setting_makes_a_badge_stale_and_there_is_no_verdict(
+    badged, tmp_path
+):
+    few = ",".join(list(SUITE.openings)[:3])
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("biases.toml", "openings.toml", "prompts.toml"):
+        (folder / name).write_text(STIMULI.texts[name], encoding="utf-8")
+    (folder / "biases.toml").write_text(STIMULI.texts["biases.toml"].replace(
+        SUITE.biases["framing"].definition["en"][:30], "Something else. "), encoding="utf-8")
+    for more in (("--suite", str(folder)),):
+        plan = json.loads(badged(
+            "run", "replay", "-s", "planted:same", "--change", "instruction:all", "--reader",
+            "planted:perfect", "--trust", "badge.json", "--openings", few, *more, "--no-progress",
+            "--json")[1])
+        assert "reader_uncalibrated" in plan["comparisons"][0]["verdict"]["gates"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"form": "x", "badges": []}', '{"badges": 3}'])
+def test_a_file_that_is_no_badge_is_refused(badged, text):
+    from pathlib import Path
+
+    Path("bad.json").write_text(text)
+    code, _, err = badged(*REPLAY, "-s", "planted:same", "--trust", "bad.json")
+    assert code == 2 and "is no badge file" in err
+
+
+def test_a_badge_is_made_on_the_frozen_split_alone(equipoise):
+    equipoise("run", "calibration", "-s", "planted:perfect", "--split", "dev", "--run", "dev",
+              "--no-progress")
+    code, _, err = equipoise("badge", "dev", "-o", "badge.json")
+    assert code == 2 and "frozen test split" in err
+
+
+def test_a_recorded_run_is_scored_again_on_todays_labels_without_a_call(badged, tmp_path):
+    few = list(SUITE.openings)[:6]
+    badged(*REPLAY, "-s", "planted:better", "--trust", "badge.json", "--openings", ",".join(few),
+           "--run", "r1")
+    then, now = scored_again(badged, tmp_path, STIMULI.texts["openings.toml"])
+    assert then == now
+    first = SUITE.openings[few[0]]
+    [label] = [b for b in first.turns[0].present][:1]
+    texts = STIMULI.texts["openings.toml"].replace(f'present = ["{label}"]', "present = []", 1)
+    then, now = scored_again(badged, tmp_path, texts)
+    assert now["n"] <= then["n"] and json.loads(
+        badged("rescore", "r1", "--suite", str(tmp_path / "today"), "--json")[1]
+    )["rescored"][0]["labels_moved"] == 1
+
+
+def scored_again(command, tmp_path, openings):
+    folder = tmp_path / "today"
+    folder.mkdir(exist_ok=True)
+    for name in ("biases.toml", "prompts.toml"):
+        (folder / name).write_text(STIMULI.texts[name], encoding="utf-8")
+    (folder / "openings.toml").write_text(openings, encoding="utf-8")
+    [row] = json.loads(command("rescore", "r1", "--suite", str(folder), "--json")[1])["rescored"]
+    return row["then"], row["now"]
+
+
+def test_the_page_of_a_replay_holds_its_figures_and_the_same_bytes_again(badged, tmp_path):
+    few = ",".join(list(SUITE.openings)[:6])
+    badged(*REPLAY, "-s", "planted:better", "--trust", "badge.json", "--openings", few,
+           "--run", "r1")
+    badged("report", "r1", "-o", "a.html")
+    badged("report", "r1", "-o", "b.html")
+    html = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert html == (tmp_path / "b.html").read_text(encoding="utf-8")
+    said = json.loads(badged("read", "r1", "--json")[1])["comparisons"][0]
+    assert f"{said['verdict']['wins']} : {said['verdict']['losses']}" in html
+    assert html.count('<details class="opening"') == 6
+    badged("report", "cal", "-o", "cal.html")
+    assert "is trusted." in (tmp_path / "cal.html").read_text(encoding="utf-8")
+
+
+def test_a_run_that_stops_goes_on_and_is_read_the_same(badged):
+    few = ",".join(list(SUITE.openings)[:2])
+    words = (*REPLAY, "-s", "planted:same", "--openings", few, "--run", "r1")
+    assert badged(*words, "--max-calls", "30")[0] == 7
+    assert badged(*words)[0] == 0
+    again = badged(*words)
+    assert again[0] == 0 and "0 calls" in again[2]
+
+
+def test_cells_of_a_replay_are_exported_a_conversation_a_row(badged):
+    few = ",".join(list(SUITE.openings)[:2])
+    badged(*REPLAY, "-s", "planted:same", "--openings", few, "--run", "r1")
+    rows = [json.loads(line) for line in
+            badged("export", "r1", "--format", "jsonl")[1].splitlines()]
+    assert len(rows) == 2 * 3 * 3
+    assert {row["arm"] for row in rows} == {A, AGAIN, B}
+    assert all("perfect_framing_shown" in row and row["page"] for row in rows)

@@ -284,6 +284,32 @@ def badge(name: str, out: Path | None, ledger: Path, as_json: bool) -> None:
 
 
 @app.command()
+@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@ledger
+@as_json
+def ship(names: tuple[str, ...], ledger: Path, as_json: bool) -> None:
+    """Whether the change that these replays were about is ready to ship, and by which rule."""
+    from equipoise.cli import shipping
+
+    shipping.ship(ledger, names, as_json)
+
+
+@app.command()
+@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@click.option("--suite", "folder", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Whose labels are today's.  [default: the shipped ones]")
+@ledger
+@as_json
+def rescore(
+    names: tuple[str, ...], folder: Path | None, ledger: Path, as_json: bool
+) -> None:
+    """Score recorded replays again on today's labels; asks nothing of anyone."""
+    from equipoise.cli import shipping
+
+    shipping.rescore(ledger, names, folder, as_json)
+
+
+@app.command()
 @ledger
 @as_json
 def runs(ledger: Path, as_json: bool) -> None:

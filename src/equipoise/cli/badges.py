@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from equipoise.instruments.replay.suite import Suite
 from equipoise.ledger import Ledger
 from equipoise.replacing import replacing
 from equipoise.report import trusting
+from equipoise.stats.confusion import Confusion
 from equipoise.terms import Misuse, Subject, canonical_json
 
 State = Literal["uncalibrated", "trusted", "drifted", "stale"]
@@ -30,6 +31,7 @@ class Badge:
     state: State
     why: str
     run: str = ""
+    confusion: Confusion | None = None
 
     def as_json(self) -> dict[str, str]:
         return {"reader": self.reader, "state": self.state, "why": self.why, "run": self.run}
@@ -71,8 +73,7 @@ def _written(c: Calibrated, registration: Any, run: str, head: str) -> dict[str,
         "reader": subject, "answer": c.answer, "task": c.task,
         "holds_for": registration.declared["stamp"], "trusted": c.trust.trusted,
         "reasons": list(c.trust.reasons), "run": run, "head": head,
-        "sensitivity": [c.trust.sensitivity.count, c.trust.sensitivity.n],
-        "specificity": [c.trust.specificity.count, c.trust.specificity.n],
+        "confusion": asdict(c.found.decided),
     }
 
 
@@ -93,15 +94,17 @@ def _badge(reader: Subject, found: Sequence[dict[str, Any]], now: str) -> Badge:
         return Badge(reader.name, "stale", "the reader was set up otherwise when it was calibrated",
                      own[-1]["run"])
     last = same[-1]
+    counts = Confusion(**last["confusion"])
     if last["holds_for"] != now:
         return Badge(reader.name, "stale", "a definition or the reader's prompt was changed since",
                      last["run"])
     if last.get("drifted"):
-        return Badge(reader.name, "drifted", str(last["drifted"]), last["run"])
+        return Badge(reader.name, "drifted", str(last["drifted"]), last["run"], counts)
     if not last["trusted"]:
         return Badge(reader.name, "uncalibrated",
-                     "; ".join(trusting.REASONS[why] for why in last["reasons"]), last["run"])
-    return Badge(reader.name, "trusted", "", last["run"])
+                     "; ".join(trusting.REASONS[why] for why in last["reasons"]), last["run"],
+                     counts)
+    return Badge(reader.name, "trusted", "", last["run"], counts)
 
 
 def _as_asked(subject: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +116,7 @@ def _read(file: Path) -> list[dict[str, Any]]:
     try:
         said = json.loads(file.read_text(encoding="utf-8"))
         badges: list[dict[str, Any]] = said["badges"]
-        wanted = {"reader", "task", "holds_for", "trusted", "reasons", "run"}
+        wanted = {"reader", "task", "holds_for", "trusted", "reasons", "run", "confusion"}
         if said["form"] != FORM or not all(wanted <= badge.keys() for badge in badges):
             raise KeyError("form")
     except FileNotFoundError:

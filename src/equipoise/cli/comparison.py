@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from typing import Any
 from equipoise.instruments.replay.arms import A, Arm, B, arm
 from equipoise.instruments.replay.instrument import METRICS, Set
 from equipoise.instruments.replay.suite import Suite
+from equipoise.stats.confusion import Confusion
 from equipoise.terms import Misuse, Subject
 
 KEYS: Mapping[str, type] = {
@@ -125,6 +126,7 @@ def declared(of: Set, suite: Suite) -> dict[str, Any]:
         **{role: one.as_json() for role, one in others_of(of).items()},
         "metric": of.metric, "cost_saving": of.saving, "margin": of.margin,
         "discordance": of.discordance, "trust": dict(of.trust),
+        "confusions": {name: asdict(found) for name, found in of.confusions.items()},
         "definitions": {key: bias.stamp for key, bias in suite.biases.items()},
     }
 
@@ -141,4 +143,5 @@ def registered(said: Mapping[str, Any]) -> Set:
     return Set({name: Arm.from_json(arm) for name, arm in said["arms"].items()},
                tuple(Subject(**one) for one in said["readers"]), others["detector"],
                others["quality"], others["second"], said["metric"], said["cost_saving"],
-               said["margin"], said["discordance"], said["trust"])
+               said["margin"], said["discordance"], said["trust"],
+               {name: Confusion(**counts) for name, counts in said["confusions"].items()})

@@ -68,7 +68,8 @@ def register(
     laid_out = only(suite(stimuli, within), listed_in(openings))
     part = taking_part(said, laid_out, lambda spec: _other(subject(spec, READING)))
     badges = badges_for(trust, part.readers, laid_out)
-    part = replace(part, trust={name: b.state == "trusted" for name, b in badges.items()})
+    part = replace(part, trust={name: b.state == "trusted" for name, b in badges.items()},
+                   confusions={name: b.confusion for name, b in badges.items() if b.confusion})
     instrument = replay(laid_out, part, answers, draws)
     cells = sum(len(instrument.design(one)) for one in subjects)
     in_order([], order)

@@ -81,6 +81,12 @@ def as_values(findings: Findings) -> dict[str, Any]:
                                  **or_reason("kappa", a.kappa), **or_reason("ac1", a.ac1),
                                  "unanimous": rate_values(a.unanimous)}
                            for arm, a in c.agreement.items()},
+        "corrected_shown": {arm: {"observed": rate_values(k.observed),
+                                  **or_reason("estimate", k.estimate), **or_reason("se", k.se),
+                                  **or_reason("low", k.low), **or_reason("high", k.high),
+                                  "method": "rogan-gladen"} for arm, k in c.corrected.items()},
+        "e_value": c.evidence.values[-1] if c.evidence.values else 1.0,
+        "e_value_crossed_20_at": c.evidence.crossed, "e_p": c.evidence.p,
         "samples": [{"opening": s.opening, **{arm: verdicts.cell(f) for arm, f in
                                               s.figures.items()}} for s in c.samples],
         "pending": [list(one) for one in c.pending],

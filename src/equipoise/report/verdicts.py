@@ -8,7 +8,7 @@ from typing import Any
 from equipoise.instruments.replay.arms import A, Arm, B, described
 from equipoise.instruments.replay.measures import SHOWN, ByBias, Compared, Findings
 from equipoise.instruments.replay.suite import Suite
-from equipoise.report.words import listed, number, p_value, share, spelled
+from equipoise.report.words import listed, number, p_value, percent, share, spelled
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.verdict import Verdict
 from equipoise.terms import Nonresponse
@@ -75,6 +75,7 @@ def shows(found: Compared) -> list[str]:
         f" {points(v.floor_points)} points; a better must clear that.",
         _swing(v),
     ]
+    said += _corrected(found) + _looked_early(found)
     said += [f"{WHY[why][0].upper()}{WHY[why][1:]}." for why in v.why]
     if v.gates:
         said.append(f"No verdict is given: {'; '.join(GATES[gate] for gate in v.gates)}.")
@@ -82,6 +83,32 @@ def shows(found: Compared) -> list[str]:
         said.append(f"Of openings and biases, {len(found.pending)} wait for a person; none of them"
                     " is in a score.")
     return said
+
+
+def _corrected(found: Compared) -> list[str]:
+    """The shown rates with the reader's known errors taken out, both uncertainties in them."""
+    if not found.corrected:
+        return []
+    rates = "; ".join(
+        f"{arm} {percent(c.estimate)}" + (
+            "" if isinstance(c.low, Undefined) or isinstance(c.high, Undefined)
+            else f" [{100 * c.low:.0f}, {100 * c.high:.0f}]")
+        + f" where {percent(c.observed.estimate)} was read" for arm, c in found.corrected.items())
+    return [f"Shown, with the reader's errors against people's labels taken out (Rogan–Gladen, the"
+            f" labels' own uncertainty included): {rates}."]
+
+
+def _looked_early(found: Compared) -> list[str]:
+    """The e-process: what a person who looked before the end may go by."""
+    evidence = found.evidence
+    if not evidence.values:
+        return []
+    at = (f"it passed 20 at the opening that was number {evidence.crossed} to differ"
+          if evidence.crossed else "it never passed 20")
+    last = evidence.values[-1]
+    value = "over a million" if last > 1e6 else number(last)
+    return [f"For whoever looks before the end: the anytime-valid e-value is {value}"
+            f" ({at}). The sign test may be read once, at the end."]
 
 
 def _swing(v: Verdict) -> str:
@@ -144,6 +171,9 @@ def limits(suite: Suite, taking_part: Any, findings: Findings) -> list[str]:
         " what the engine's page did with a line, and less of what a person would have done.",
         "The page-line reader names one line a page. A question put twice in one turn is seen"
         " once.",
+        "A question counts as shown where any page in the window is read as holding it, so a"
+        " reader's false yes has as many chances as there are pages. The corrected rates take the"
+        " error of one reading.",
         "Only the page was read. What the reply said, how it felt to read and what the person"
         " decided in the end are not measured here.",
     ]

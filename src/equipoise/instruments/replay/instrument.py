@@ -35,6 +35,7 @@ from equipoise.instruments.replay.measures import analyse
 from equipoise.instruments.replay.outcomes import Fate, fate
 from equipoise.instruments.replay.page import Page, edited
 from equipoise.instruments.replay.suite import Moment, Opening, Suite, one_line
+from equipoise.stats.confusion import Confusion
 from equipoise.terms import (
     AnswerMode,
     Ask,
@@ -68,7 +69,7 @@ class Set:
     labels; `second` is the engine of an arm that swaps it. `metric` is what decides, `saving`
     whether the change is to save cost with the `margin` (points) accepted for it, `discordance`
     the share of openings planned to differ, `trust` which readers were trusted when it was
-    registered.
+    registered and `confusions` how each did against people's labels.
     """
 
     arms: Mapping[str, Arm]
@@ -81,6 +82,7 @@ class Set:
     margin: float = 0.0
     discordance: float = 0.3
     trust: Mapping[str, bool] = field(default_factory=dict)
+    confusions: Mapping[str, Confusion] = field(default_factory=dict)
 
 
 class Replayed(Struct, frozen=True):

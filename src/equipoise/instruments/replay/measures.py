@@ -24,9 +24,12 @@ from equipoise.instruments.replay.scorecard import (
 )
 from equipoise.instruments.replay.suite import Suite
 from equipoise.observations import blocks
+from equipoise.stats.confusion import Confusion
+from equipoise.stats.corrected_rate import Corrected, corrected_rate
 from equipoise.stats.draws import SelfAgreement, self_agreement
 from equipoise.stats.multiplicity import adjusted
 from equipoise.stats.noise_floor import NoiseFloor, noise_floor
+from equipoise.stats.sequential import Evidence, evidence
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.verdict import Comparison, Plan, Verdict, verdict
 from equipoise.terms import Nonresponse, Observation
@@ -65,8 +68,11 @@ class ByBias:
 class Compared:
     """What one reader's readings say of one engine's change, in one answer mode.
 
-    Every verdict stands beside its gates. `pending` are the openings and biases that wait for a
-    person, since no reader could decide about them.
+    `corrected` are the shown rates of the arms with the reader's errors against people's labels
+    taken out (Rogan-Gladen, both uncertainties in the interval); empty for a reader without a
+    badge. `evidence` is the e-process over the openings that differ, in the suite's order: the
+    one way to look before the end. Every verdict stands beside its gates. `pending` are the
+    openings and biases that wait for a person, since no reader could decide about them.
     """
 
     subject: str
@@ -79,6 +85,8 @@ class Compared:
     by_bias: Mapping[str, ByBias]
     scorecards: Mapping[str, Scorecard]
     agreement: Mapping[str, SelfAgreement]
+    corrected: Mapping[str, Corrected]
+    evidence: Evidence
     pending: tuple[tuple[str, str, str], ...]
 
 
@@ -132,14 +140,32 @@ def _compared(
     pending = tuple((key, bias, arm) for arm in ARMS for key, said in answers[arm].items()
                     for bias, answer in said.items()
                     if isinstance(answer, Nonresponse) and answer.kind == "unclear")
+    cards = {arm: scorecard(suite, of, reader, draws) for arm, of in arms.items()}
     whole, floor = judge(samples, len({(key, bias) for key, bias, _ in pending}))
     return Compared(
         first.subject.name, first.condition["answer"], reader, taking_part.metric,
         tuple(samples), whole, floor,
         _by_bias(suite, answers, taking_part.metric, judge),
-        {arm: scorecard(suite, of, reader, draws) for arm, of in arms.items()},
-        {arm: _self_agreement(suite, of, reader, draws) for arm, of in arms.items()}, pending,
+        cards,
+        {arm: _self_agreement(suite, of, reader, draws) for arm, of in arms.items()},
+        _corrected(taking_part.confusions.get(reader), cards), _evidence(samples, taking_part),
+        pending,
     )
+
+
+def _corrected(
+    found: Confusion | None, cards: Mapping[str, Scorecard]
+) -> dict[str, Corrected]:
+    if found is None:
+        return {}
+    return {arm: corrected_rate(found, card.total.shown.count, card.total.shown.n)
+            for arm, card in cards.items()}
+
+
+def _evidence(samples: Sequence[Sample], taking_part: Any) -> Evidence:
+    more = -1 if taking_part.metric == MISFIRE else 1
+    return evidence(s.sign == more for s in samples
+                    if not isinstance(s.sign, Nonresponse) and s.sign)
 
 
 class _Judge:

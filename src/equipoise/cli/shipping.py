@@ -1,0 +1,142 @@
+"""Several runs of one change: ready to ship, and two runs scored again on today's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from equipoise.cli.comparison import registered
+from equipoise.cli.running import read_run
+from equipoise.cli.screen import emit, emit_json, table
+from equipoise.cli.studies import Study
+from equipoise.cli.verdicts import verdict_values
+from equipoise.instruments.replay.instrument import NAME
+from equipoise.instruments.replay.measures import Compared, analyse
+from equipoise.instruments.replay.outcomes import fate
+from equipoise.instruments.replay.suite import SHIPPED, Suite, Turn, suite
+from equipoise.ledger import Ledger
+from equipoise.report import verdicts
+from equipoise.report.words import p_value
+from equipoise.stats.verdict import RunVerdict, shipping
+from equipoise.stimuli import load
+from equipoise.terms import Misuse, Observation
+
+RULES = {
+    "two_independent_better": "two runs of their own draws each found it better",
+    "single_twice_floor": "one better, by at least twice its noise floor",
+    "none": "neither two runs that found it better, nor one by twice its noise floor",
+}
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A recorded replay, read again."""
+
+    name: str
+    laid_out: Study
+    observations: Sequence[Observation[Any]]
+
+
+def _replay(path: Path, name: str) -> Replayed:
+    ledger = Ledger.open(path, read_only=True)
+    try:
+        run, laid_out, found = read_run(ledger, name)
+    finally:
+        ledger.close()
+    if laid_out.registration.instrument != NAME:
+        raise Misuse(f"The run {name!r} is of {laid_out.registration.instrument}, not a replay.")
+    return Replayed(run.name, laid_out, laid_out.in_registered_order(found.observations))
+
+
+def ship(path: Path, names: Sequence[str], as_json: bool) -> None:
+    """Say whether the change that these runs were about is ready to ship, and by which rule.
+
+    Raises Misuse for runs that were not about one and the same change.
+    """
+    runs = [_replay(path, name) for name in names]
+    declared = {str((r.laid_out.registration.declared["arms"],
+                     r.laid_out.registration.declared["metric"])) for r in runs}
+    if len(declared) > 1:
+        raise Misuse("These runs are not about one change: their arms or their metric differ."
+                     " A change ships on runs of its own.")
+    found = [(r, c) for r in runs for c in r.laid_out.analyse(r.observations).comparisons]
+    decided = shipping([
+        RunVerdict(r.name, c.verdict.kind, c.verdict.net_points, c.verdict.floor_points,
+                   f"{r.laid_out.registration.stamp}/{'/'.join(r.laid_out.registration.items)}")
+        for r, c in found])
+    if as_json:
+        emit_json({"ship": decided.ship, "rule": decided.rule, "worse": list(decided.worse),
+                   "same_samples": decided.same_samples, "runs": [r.name for r in runs]})
+        return
+    emit(_rows(found))
+    emit(f"{'Ready to ship' if decided.ship else 'Not ready to ship'}: {RULES[decided.rule]}.")
+    if decided.same_samples:
+        emit("Both runs are on the same openings: the model's own noise is beaten, and nothing is"
+             " said of other openings.")
+    if decided.worse:
+        emit(f"Weigh that too: {', '.join(decided.worse)} found it worse.")
+
+
+def _rows(found: Sequence[tuple[Replayed, Compared]]) -> str:
+    return table(["run", "verdict", "B : A", "openings", "net", "p", "noise floor"], [
+        [r.name, c.verdict.kind, f"{c.verdict.wins} : {c.verdict.losses}", str(c.verdict.n),
+         verdicts.points(c.verdict.net_points), p_value(c.verdict.p),
+         verdicts.points(c.verdict.floor_points)] for r, c in found])
+
+
+def rescore(path: Path, names: Sequence[str], folder: Path | None, as_json: bool) -> None:
+    """Score recorded replays again on today's labels, with no call to anyone.
+
+    What the readers said stays as it is; which biases the labels find in each turn is today's.
+    """
+    today = suite(load(folder or SHIPPED))
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        run = _replay(path, name)
+        then = run.laid_out.analyse(run.observations).comparisons
+        now, moved, gone = rescored(run, today)
+        rows += [{"run": name, "reader": a.reader, "labels_moved": moved, "openings_gone": gone,
+                  "then": verdict_values(a.verdict), "now": verdict_values(b.verdict)}
+                 for a, b in zip(then, now, strict=True)]
+        if not as_json:
+            emit(f"{name}: {moved} label{'' if moved == 1 else 's'} moved since"
+                 f"{f', {gone} openings are retired' if gone else ''}.")
+            emit(table(["", "verdict", "B : A", "openings", "net", "p"], [
+                [when, c.verdict.kind, f"{c.verdict.wins} : {c.verdict.losses}", str(c.verdict.n),
+                 verdicts.points(c.verdict.net_points), p_value(c.verdict.p)]
+                for a, b in zip(then, now, strict=True) for when, c in (("then", a), ("now", b))]))
+    if as_json:
+        emit_json({"rescored": rows})
+
+
+def rescored(run: Replayed, today: Suite) -> tuple[Sequence[Compared], int, int]:
+    """The comparisons on today's labels, how many labels moved, and how many openings are gone."""
+    old: Suite = run.laid_out.suite
+    openings, moved, gone = {}, 0, 0
+    for key, opening in old.openings.items():
+        now = today.openings.get(key)
+        if now is None or [t.said for t in now.turns] != [t.said for t in opening.turns]:
+            gone += 1
+            continue
+        moved += sum(len(set(a.present) ^ set(b.present))
+                     for a, b in zip(opening.turns, now.turns, strict=True))
+        openings[key] = replace(opening, turns=tuple(
+            Turn(t.said, tuple(b for b in t.present if b in old.biases)) for t in now.turns))
+    labelled = replace(old, openings=openings)
+    part = registered(run.laid_out.registration.declared)
+    again = [_again(o, labelled) for o in run.observations if o.trial.item in openings]
+    return (analyse(labelled, part, run.laid_out.registration.draws, again).comparisons,
+            moved, gone)
+
+
+def _again(o: Observation[Any], labelled: Suite) -> Observation[Any]:
+    """An observation whose fates follow from the same readings and other labels."""
+    value, present = o.value, labelled.openings[o.trial.item].present
+    fates = {reader: {bias: fate(bias, present.get(bias, 0), value.versions, readings)
+                      for bias, readings in by_bias.items()}
+             for reader, by_bias in value.seen.items()}
+    return Observation(o.trial, structs.replace(value, fates=fates))
