@@ -559,7 +559,7 @@ def test_a_recorded_run_is_scored_again_on_todays_labels_without_a_call(badged, 
     then, now = scored_again(badged, tmp_path, STIMULI.texts["openings.toml"])
     assert then == now
     first = SUITE.openings[few[0]]
-    [label] = [b for b in first.turns[0].present][:1]
+    [label] = first.turns[0].present[:1]
     texts = STIMULI.texts["openings.toml"].replace(f'present = ["{label}"]', "present = []", 1)
     then, now = scored_again(badged, tmp_path, texts)
     assert now["n"] <= then["n"] and json.loads(
@@ -609,3 +609,20 @@ def test_cells_of_a_replay_are_exported_a_conversation_a_row(badged):
     assert len(rows) == 2 * 3 * 3
     assert {row["arm"] for row in rows} == {A, AGAIN, B}
     assert all("perfect_framing_shown" in row and row["page"] for row in rows)
+
+
+@pytest.mark.parametrize("name", ["same", "refuses-thinking", "needs-form"])
+def test_a_clause_that_is_refused_or_needed_is_found_and_no_other(name):
+    from equipoise.cli.clauses import expected as clause_expected
+
+    [found] = planted_findings("clauses", [name]).tried
+    assert clause_expected(name, found)
+
+
+def test_clauses_have_a_page_that_shows_the_replies_that_were_not_in_form(equipoise, tmp_path):
+    equipoise("run", "clauses", "-s", "planted:refuses-thinking", "--run", "c", "--no-progress",
+              "--openings", ",".join(list(SUITE.openings)[:8]))
+    assert equipoise("report", "c", "-o", "c.html")[0] == 0
+    html = (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert "it trips over the clause thinking" in html
+    assert html.count("I&#39;m sorry, but I can&#39;t help with that.") == 8 * 9

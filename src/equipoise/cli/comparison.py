@@ -28,6 +28,12 @@ from equipoise.instruments.replay.suite import Suite
 from equipoise.stats.confusion import Confusion
 from equipoise.terms import Misuse, Subject
 
+
+def nothing_moved(findings: Any, first: str, second: str) -> str:
+    """Of an instrument with one reader of replies no other reader can move a finding."""
+    return ""
+
+
 KEYS: Mapping[str, type] = {
     "change": list, "base": list, "readers": list, "detector": str, "quality": str, "second": str,
     "prompt": str, "metric": str, "cost-saving": bool, "margin": float, "discordance": float,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from equipoise.cli import verdicts
-from equipoise.cli.comparison import declared, others_of, registered, taking_part, written
+from equipoise.cli.comparison import (
+    declared,
+    nothing_moved,
+    others_of,
+    registered,
+    taking_part,
+    written,
+)
 from equipoise.cli.studies import (
     ANY_SEED,
     Handling,
@@ -64,7 +71,7 @@ def register(
     stimuli, within = stimuli_of(suite_name, SHIPPED, (STANDARD,), SHIPPED_FILES)
     if within != STANDARD:
         raise Misuse(f"There is no suite {within!r}: there is {STANDARD}, or name a folder.")
-    stimuli = _shown(stimuli, said.prompt)
+    stimuli = shown_stimuli(stimuli, said.prompt)
     laid_out = only(suite(stimuli, within), listed_in(openings))
     part = taking_part(said, laid_out, lambda spec: _other(subject(spec, READING)))
     badges = badges_for(trust, part.readers, laid_out)
@@ -87,7 +94,7 @@ def _other(subject: Subject) -> Subject:
     return replace(subject, family="planted readers") if planted_one else subject
 
 
-def _shown(stimuli: Stimuli, prompt: str) -> Stimuli:
+def shown_stimuli(stimuli: Stimuli, prompt: str) -> Stimuli:
     """The files that are shown to anyone, with the changed prompt beside them."""
     texts = {name: text for name, text in stimuli.texts.items() if name in KEPT}
     if prompt:
@@ -151,16 +158,18 @@ def registered_names(registration: Registration) -> str:
     return ", ".join(str(s["name"]) for s in registration.subjects)
 
 
+ENGINE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "local": {"temperature": 0.7, "max_tokens": 400, "seed": ANY_SEED},
+    "openai": {"temperature": 1, "max_tokens": 2048}, "planted": {}}
 HANDLING = Handling(
     options=frozenset(("comparison", "change", "readers", "openings", "trust")),
     suite=STANDARD,
-    settings={"local": {"temperature": 0.7, "max_tokens": 400, "seed": ANY_SEED},
-              "openai": {"temperature": 1, "max_tokens": 2048}, "planted": {}},
+    settings=ENGINE_SETTINGS,
     traits=tuple(TRAITS),
     usual=(900, 160),
     local_pace={"free": 0.02, "constrained": 0.02},
     register=register, lay_out=lay_out, planted=planted, table=verdicts.as_table,
-    moved=verdicts.moved, values=verdicts.as_values, page=page, entry=entry,
+    moved=nothing_moved, values=verdicts.as_values, page=page, entry=entry,
     columns=verdicts.columns, planned=verdicts.planned, selftest=verdicts.selftest,
 )
 READING = replace(HANDLING, settings={

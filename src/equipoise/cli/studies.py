@@ -34,6 +34,7 @@ INSTRUMENTS: Mapping[str, str] = {
     "debates": "equipoise.cli.debates",
     "replay": "equipoise.cli.replay",
     "calibration": "equipoise.cli.trust",
+    "clauses": "equipoise.cli.clauses",
 }
 """Where what the command line needs of each instrument stands; imported when it is named."""
 

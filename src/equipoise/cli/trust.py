@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from equipoise.cli.comparison import nothing_moved
 from equipoise.cli.proving import Expected, planted_findings, show_expected
 from equipoise.cli.screen import table
 from equipoise.cli.studies import (
@@ -233,6 +234,6 @@ HANDLING = Handling(
     usual=(500, 40),
     local_pace={"free": 0.3, "constrained": 0.3},
     register=register, lay_out=lay_out, planted=planted, table=as_table,
-    moved=lambda findings, first, second: "", values=as_values, page=page, entry=entry,
+    moved=nothing_moved, values=as_values, page=page, entry=entry,
     columns=columns, planned=planned, selftest=selftest,
 )

@@ -58,11 +58,6 @@ def _row(c: Compared, arm: str, bias: str) -> Row:
     return card.total if bias == "all" else card.rows[bias]
 
 
-def moved(findings: Findings, first: str, second: str) -> str:
-    """Readers of pages are all shown beside each other: none moves another's findings."""
-    return ""
-
-
 def as_values(findings: Findings) -> dict[str, Any]:
     """The findings as JSON."""
     return {"comparisons": [{

@@ -35,7 +35,7 @@ class Engine:
     `alone` and `told` are the chances that its debias comes onto the page; `on` limits what an
     instruction changes to one bias (empty: all). It shows it `late` by a turn, `repeats` it after
     the answer, in its `own` words half of the time, and puts it `unasked` on pages of people who
-    showed no bias, with that chance.
+    showed no bias, with that chance. It declines every prompt that holds the clause it `refuses`.
     """
 
     alone: float = 0.5
@@ -47,6 +47,7 @@ class Engine:
     unasked: float = 0.0
     settled: bool = True
     json: bool = True
+    refuses: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,9 @@ ENGINES: Mapping[str, Engine] = {
     "own-words": Engine(alone=0.8, told=0.8, own=0.5),
     "never-json": Engine(json=False),
 }
+BALKS = {"refuses-thinking": Engine(refuses="thinking"), "needs-form": Engine(json=False)}
+"""Engines for the clauses: one that declines a clause, one that answers in JSON only if told to."""
+
 READERS: Mapping[str, Reader] = {
     "perfect": Reader(),
     "eight-nine": Reader(hits=0.8, passes=0.9),
@@ -77,7 +81,7 @@ READERS: Mapping[str, Reader] = {
     "always-yes": Reader(passes=0.0),
     "unsure": Reader(unsure=0.5),
 }
-TRAITS = (*ENGINES, *READERS)
+TRAITS = (*ENGINES, *BALKS, *READERS)
 
 
 def worded(suite: Suite, bias: str, language: str, *, own: bool = False) -> str:
@@ -104,7 +108,8 @@ def answerer(
     turns: Counter[str] = Counter()
     if name in READERS:
         return _Reading(suite, READERS[name], turns, labels)
-    engine = ENGINES[name] if rate < 0 else replace(ENGINES[name], told=rate)
+    engine = {**ENGINES, **BALKS}[name]
+    engine = engine if rate < 0 else replace(engine, told=rate)
     return _Writing(suite, engine, turns)
 
 
@@ -122,11 +127,18 @@ class _Writing:
     def __call__(self, request: Request) -> Completion:
         prompt = request.messages[-1].text
         rng = _chances(self._turns, prompt)
-        if not self._engine.json:
+        if self._engine.refuses and self._holds(prompt, self._engine.refuses):
+            return Completion("I'm sorry, but I can't help with that.")
+        if not self._engine.json and not (
+            self._engine is BALKS["needs-form"] and self._holds(prompt, "form")
+        ):
             return Completion("I would rather talk about it in person.")
         opening, number = self._where(prompt)
         edits = [*self._settles(opening, prompt), *self._asks(opening, number, prompt, rng)]
         return Completion(json.dumps({"reply": "I see.", "edits": edits}, ensure_ascii=False))
+
+    def _holds(self, prompt: str, clause: str) -> bool:
+        return any(clauses[clause] in prompt for clauses in self._suite.engine.values())
 
     def _where(self, prompt: str) -> tuple[Opening, int]:
         """The opening and the turn: the last of its turns whose words stand in the prompt."""
