@@ -154,4 +154,5 @@ def _usage(usage: _Usage | None) -> Usage:
     details = usage.output_tokens_details
     prompt = None if usage.input_tokens is None else total(
         usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
-    return Usage(prompt, usage.output_tokens, details.thinking_tokens if details else None)
+    return Usage(prompt, usage.output_tokens, details.thinking_tokens if details else None,
+                 cached=usage.cache_read_input_tokens)

@@ -137,6 +137,7 @@ class _Feedback(Form):
 
 class _Usage(Form):
     promptTokenCount: int | None = None
+    cachedContentTokenCount: int | None = None
     candidatesTokenCount: int | None = None
     thoughtsTokenCount: int | None = None
 
@@ -194,7 +195,7 @@ def _usage(usage: _Usage | None) -> Usage:
         return Usage()
     return Usage(usage.promptTokenCount,
                  total(usage.candidatesTokenCount, usage.thoughtsTokenCount),
-                 usage.thoughtsTokenCount)
+                 usage.thoughtsTokenCount, cached=usage.cachedContentTokenCount)
 
 
 def _first_token(logprobs: _Logprobs | None) -> tuple[tuple[str, float], ...]:

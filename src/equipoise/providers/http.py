@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from equipoise.providers.keys import bearer, credential, key_variable, struck_out
+from equipoise.providers.keys import bearer, credential, struck_out
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request
 
 BODY_CAP = 5_000_000
@@ -72,13 +72,6 @@ async def sender(
             return struck_out(await post(request), key)
 
         yield provider if key else post
-
-
-async def keyless(request: Request) -> Reply | Fault:
-    """The provider of a subject whose key is not set: sends nothing, and says what is wanted."""
-    base_url = request.subject.base_url
-    return Fault("auth", f"{key_variable(base_url)}, which holds the key for {base_url}, is not"
-                 " set", sent=False)
 
 
 def _poster(

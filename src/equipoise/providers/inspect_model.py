@@ -77,14 +77,15 @@ def version() -> str:
         ) from None
 
 
-def model_named(name: str) -> Any:
-    """Inspect's model of that name; raises Misuse where Inspect has none."""
+def model_named(name: str, base_url: str = "") -> Any:
+    """Inspect's model of that name, where it says or at a base URL; raises Misuse for none."""
     version()
     from inspect_ai.model import GenerateConfig, get_model
 
     try:
         # It retries nothing: an attempt is on record before it is made.
-        return get_model(name, config=GenerateConfig(max_retries=0), memoize=False)
+        return get_model(name, config=GenerateConfig(max_retries=0), memoize=False,
+                         base_url=base_url or None)
     except Exception as error:
         raise Misuse(f"Inspect has no model {name!r}: {error}. Name one as Inspect does, as in"
                      " inspect:openai/gpt-4o.") from error
@@ -205,7 +206,8 @@ def _usage(usage: _Usage | None) -> Usage:
         return Usage()
     prompt = total(usage.input_tokens, usage.input_tokens_cache_write,
                    usage.input_tokens_cache_read)
-    return Usage(prompt, usage.output_tokens, usage.reasoning_tokens, finite(usage.total_cost))
+    return Usage(prompt, usage.output_tokens, usage.reasoning_tokens, finite(usage.total_cost),
+                 usage.input_tokens_cache_read)
 
 
 def _first_token(logprobs: _Logprobs | None) -> tuple[tuple[str, float], ...]:

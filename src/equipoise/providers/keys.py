@@ -47,13 +47,14 @@ def key_for(base_url: str, name: str = "") -> str | None:
 
     Without a name, from the variable of the server's own host, and EQUIPOISE_API_KEY for any
     other, so that no key reaches a host it was not meant for. Where the variable with _FILE
-    after its name is set instead, the key is what that file holds. Raises Misuse when `name` is
-    not set, and for a file that others may read.
+    after its name is set instead, the key is what that file holds. Raises Misuse for a file that
+    others may read, and where there is no key though `name` or the host wants one.
     """
     variable = name or key_variable(base_url)
     key = os.environ.get(variable) or _in_file(variable)
-    if name and not key:
-        raise Misuse(f"The environment variable {name}, which is to hold a key, is not set.", 4)
+    if not key and variable != ANY_KEY:
+        raise Misuse(f"The environment variable {variable}, which is to hold the key for"
+                     f" {base_url}, is not set. Set it, or {variable}_FILE to a file of the key.", 4)
     return key
 
 

@@ -117,10 +117,15 @@ class _Details(Form):
     reasoning_tokens: int | None = None
 
 
+class _PromptDetails(Form):
+    cached_tokens: int | None = None
+
+
 class _Usage(Form):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     completion_tokens_details: _Details | None = None
+    prompt_tokens_details: _PromptDetails | None = None
     cost: float | None = None
 
 
@@ -178,9 +183,10 @@ def _joined(parts: list[_Part] | None) -> str:
 def _usage(usage: _Usage | None) -> Usage:
     if usage is None:
         return Usage()
-    details = usage.completion_tokens_details
+    details, read_again = usage.completion_tokens_details, usage.prompt_tokens_details
     return Usage(usage.prompt_tokens, usage.completion_tokens,
-                 details.reasoning_tokens if details else None, finite(usage.cost))
+                 details.reasoning_tokens if details else None, finite(usage.cost),
+                 read_again.cached_tokens if read_again else None)
 
 
 def _first_token(logprobs: _Logprobs | None) -> tuple[tuple[str, float], ...]:

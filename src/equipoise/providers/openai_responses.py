@@ -94,8 +94,13 @@ class _Details(Form):
     reasoning_tokens: int | None = None
 
 
+class _InputDetails(Form):
+    cached_tokens: int | None = None
+
+
 class _Usage(Form):
     input_tokens: int | None = None
+    input_tokens_details: _InputDetails | None = None
     output_tokens: int | None = None
     output_tokens_details: _Details | None = None
 
@@ -150,9 +155,10 @@ def _completion(body: _Body, messages: list[_Item], thoughts: list[_Item]) -> Co
 def _usage(usage: _Usage | None) -> Usage:
     if usage is None:
         return Usage()
-    details = usage.output_tokens_details
+    details, read_again = usage.output_tokens_details, usage.input_tokens_details
     return Usage(usage.input_tokens, usage.output_tokens,
-                 details.reasoning_tokens if details else None)
+                 details.reasoning_tokens if details else None,
+                 cached=read_again.cached_tokens if read_again else None)
 
 
 def _first_token(parts: list[_Part]) -> tuple[tuple[str, float], ...]:
