@@ -80,7 +80,8 @@ def read(path: Path, how: Handling) -> list[Listed]:
         raise Misuse(f"The subjects in {path} cannot be read: {why}. Wanted TOML with [[subject]]"
                      " tables.") from None
     tables = said.get("subject")
-    problems = [f"{path}: {_unknown(name, ('subject',), 'table')}" for name in said if name != "subject"]
+    problems = [f"{path}: {_unknown(name, ('subject',), 'table')}"
+                for name in said if name != "subject"]
     if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
         raise Misuse(" ".join([*problems, f"{path} has no [[subject]] table. Wanted one for each"
                                " subject."]))

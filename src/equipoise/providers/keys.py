@@ -54,7 +54,7 @@ def key_for(base_url: str, name: str = "") -> str | None:
     key = os.environ.get(variable) or _in_file(variable)
     if not key and variable != ANY_KEY:
         raise Misuse(f"The environment variable {variable}, which is to hold the key for"
-                     f" {base_url}, is not set. Set it, or {variable}_FILE to a file of the key.", 4)
+                     f" {base_url}, is not set. Set it, or {variable}_FILE to a file of it.", 4)
     return key
 
 
