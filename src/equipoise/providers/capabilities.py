@@ -119,7 +119,7 @@ def _refused(
 ) -> str:
     """Why a setting cannot be sent, with what can be; nothing where it can."""
     if name not in spoken.settings:
-        return (f"The setting {name!r} has no word in this form. There are:"
+        return (f"The form that {model} is asked in has no word for the setting {name!r}. It has:"
                 f" {', '.join(sorted(spoken.settings))}.")
     effort = whole.get("effort") or DEFAULT_EFFORT
     if name == "effort" and known.effort is not None and whole[name] not in known.effort:
