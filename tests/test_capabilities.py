@@ -27,12 +27,15 @@ def refusal(spec, how=FINGERPRINT):
 # The table.
 
 
-NAMES = """gpt-oss-20b gpt-5.1-chat-latest gpt-5 gpt-5.1 gpt-5.4-mini gpt-5.5 gpt-6-astra
-    gpt-5.6-sol o1-mini o3 gpt-4o-search-preview gpt-4o-2024-05-13 gpt-4o gpt-4-turbo
-    claude-3-7-sonnet-20250219 claude-opus-4-8 claude-sonnet-4-6 claude-opus-4-5 claude-haiku-4-5
-    claude-opus-4-1 claude-sonnet-5 claude-next gemini-2.5-pro gemini-2.0-flash gemini-3-pro
-    gemini-3.1-pro gemini-3-flash gemini-3.6-flash gemini-3.8-flash gemini-4 deepseek-reasoner
-    deepseek-chat deepseek-r1 qwen3 llama3.2 mixtral gemma-3 glm-5 kimi-k2 grok-4""".split()
+NAMES = [
+    "gpt-oss-20b", "gpt-5.1-chat-latest", "gpt-5", "gpt-5.1", "gpt-5.4-mini", "gpt-5.5",
+    "gpt-6-astra", "gpt-5.6-sol", "o1-mini", "o3", "gpt-4o-search-preview", "gpt-4o-2024-05-13",
+    "gpt-4o", "gpt-4-turbo", "claude-3-7-sonnet-20250219", "claude-opus-4-8", "claude-sonnet-4-6",
+    "claude-opus-4-5", "claude-haiku-4-5", "claude-opus-4-1", "claude-sonnet-5", "claude-next",
+    "gemini-2.5-pro", "gemini-2.0-flash", "gemini-3-pro", "gemini-3.1-pro", "gemini-3-flash",
+    "gemini-3.6-flash", "gemini-3.8-flash", "gemini-4", "deepseek-reasoner", "deepseek-chat",
+    "deepseek-r1", "qwen3", "llama3.2", "mixtral", "gemma-3", "glm-5", "kimi-k2", "grok-4",
+]
 
 
 def test_no_entry_of_the_table_stands_in_the_shadow_of_one_before_it():

@@ -58,7 +58,8 @@ def test_a_route_without_a_model_is_refused():
     ("openrouter:a/b", "Pin one with"), ("openrouter:a/b?upstream=", "wanted a word"),
     ("openai:m?efort=low", "Did you mean 'effort'"), ("openai:m?name=a/b", "without a slash"),
     ("openai:m?name=3", "wanted a word"), ("openai:m?thinking=true", "wanted adaptive"),
-    ("openai:m?stop=3", "list of texts"), ("openai:m?upstream=x", "no word for the setting 'upstream'"),
+    ("openai:m?stop=3", "list of texts"),
+    ("openai:m?upstream=x", "no word for the setting 'upstream'"),
     ("inspect:openai/gpt-4o?key_env=X", "Leave key_env out"),
     ("openai:m?temperature=x&max_tokens=0", "wanted a number. The setting max_tokens is 0"),
 ])

@@ -350,6 +350,17 @@ def replay_check(name: str, ledger: Path, as_json: bool, **more: Any) -> None:
 
 
 @app.command()
+@name
+@ledger
+@as_json
+def efforts(name: str, ledger: Path, as_json: bool) -> None:
+    """Whether a setting of effort changed how much a model reasoned, cell by cell."""
+    from equipoise.cli import efforting
+
+    efforting.efforts(ledger, name, as_json)
+
+
+@app.command()
 @ledger
 @as_json
 def doctor(ledger: Path, as_json: bool) -> None:

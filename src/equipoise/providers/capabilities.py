@@ -64,11 +64,25 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 UNKNOWN = Capabilities()
 
 
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    checked: str
+    family: tuple[Capabilities, ...]
+
+
 @lru_cache(maxsize=1)
+def _shipped() -> _Table:
+    with TABLE.open("rb") as file:
+        return msgspec.convert(tomllib.load(file), _Table)
+
+
 def table() -> tuple[Capabilities, ...]:
     """The shipped table, in the order in which it is searched."""
-    with TABLE.open("rb") as file:
-        return msgspec.convert(tomllib.load(file)["family"], tuple[Capabilities, ...])
+    return _shipped().family
+
+
+def checked() -> str:
+    """The day on which the table was last held against what providers publish."""
+    return _shipped().checked
 
 
 def of_model(model: str, base_url: str = "") -> Capabilities:
