@@ -100,10 +100,11 @@ def capabilities() -> str:
     """What is known of what families of models accept."""
     lines = ["# What families of models accept\n", NOTE.rstrip() + "\n",
              f"As of {checked()}, from what the providers publish; the sources stand in"
-             " `src/equipoise/providers/capabilities.toml`. The first row with a pattern that fits"
-             " is taken. What is used of it is said in [subjects.md](subjects.md). An empty field is"
-             " not known: the setting is sent, and the provider may refuse it, or take it and"
-             " ignore it. Of a model that fits no row nothing is assumed, and `plan` says so.\n",
+             " `src/equipoise/providers/capabilities.toml`. The first row with a pattern that"
+             " fits is taken. What is used of it is said in [subjects.md](subjects.md). An empty"
+             " field is not known: the setting is sent, and the provider may refuse it, or take it"
+             " and ignore it. Of a model that fits no row nothing is assumed, and `plan` says"
+             " so.\n",
              "| family | models | temperature | effort | log-probabilities | held to a schema |"
              " batch |", "|---|---|---|---|---|---|---|"]
     for entry in table():
@@ -124,8 +125,8 @@ def taken(accepted: Accepted | None) -> str:
     return "" if accepted is None else "yes" if accepted else "no"
 
 
-PAGES = {"capabilities.md": capabilities, "commands.md": commands, "label-swap-stimuli.md": label_swap,
-         "ledger-schema.md": schema, "suites.md": suites}
+PAGES = {"capabilities.md": capabilities, "commands.md": commands,
+         "label-swap-stimuli.md": label_swap, "ledger-schema.md": schema, "suites.md": suites}
 
 if __name__ == "__main__":
     for name, make in PAGES.items():

@@ -81,6 +81,21 @@ def test_what_holds_of_a_host_holds_there_alone():
     assert of_model("deepseek-reasoner", "http://127.0.0.1:8000/v1").temperature is None
 
 
+def test_a_table_of_ones_own_comes_first(monkeypatch, tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_text('[[family]]\nfamily = "o"\nmodels = ["o3*"]\neffort = ["most"]\n')
+    assert "no effort 'most'" in refusal("openai:o3?effort=most")
+    monkeypatch.setenv("EQUIPOISE_CAPABILITIES", str(file))
+    assert made("openai:o3?effort=most").settings["effort"] == "most"
+    assert made("openai:o1").engine == {"provider_default": ["temperature"]}
+    for text in ("[[family", "[[family]]\nfamily = 'o'\ntempreature = true\n", "family = 5"):
+        bad = tmp_path / f"{len(text)}.toml"
+        bad.write_text(text)
+        monkeypatch.setenv("EQUIPOISE_CAPABILITIES", str(bad))
+        with pytest.raises(Misuse, match="EQUIPOISE_CAPABILITIES names"):
+            made("openai:o3")
+
+
 # Settings.
 
 

@@ -1,12 +1,15 @@
 """Subjects by short forms and in a TOML file: what they are, and what is said of a mistake."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from equipoise.cli.studies import handling
 from equipoise.cli.subject_file import chosen, read, stated_prices
 from equipoise.cli.subjects import HOSTED, plan_lines, subject
+from equipoise.providers import dialect
 from equipoise.terms import Misuse, Subject
 
 HOW = handling("fingerprint")
@@ -40,6 +43,19 @@ def test_a_short_form_is_one_subject(spec, expected):
     found = subject(spec, HOW)
     assert found == expected
     assert found.stamp == expected.stamp
+
+
+def test_the_page_names_every_setting_that_a_form_has_a_word_for():
+    page = (Path(__file__).parents[1] / "docs/subjects.md").read_text(encoding="utf-8")
+    rows = {}
+    for row in re.findall(r"^\| (`.*`) \| (.*`max_tokens`.*) \|$", page, re.M):
+        for route in re.findall(r"`(\w+)`", row[0]):
+            rows[route] = set(re.findall(r"`(\w+)`", row[1])) - {"adaptive", "disabled"}
+    for route in (*HOSTED, "local"):
+        if route != "openrouter":
+            assert rows[route] == dialect("llamacpp" if route == "local" else route).settings
+    assert dialect("openrouter").settings == rows["openai"] - {
+        "max_completion_tokens", "repeat_penalty"} | {"upstream"}
 
 
 def test_a_provider_of_inspect_is_labelled_with_its_version():

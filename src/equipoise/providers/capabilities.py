@@ -6,6 +6,7 @@ as a provider default; what a person asked for and cannot have is refused. Nothi
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ import msgspec
 from equipoise.providers import Dialect, dialect
 from equipoise.terms import AnswerMode, Misuse, Subject
 
+OWN_TABLE = "EQUIPOISE_CAPABILITIES"
 TABLE = Path(__file__).with_name("capabilities.toml")
 PROVIDER_DEFAULT = "provider_default"
 """Where in a subject's `engine` the settings stand that were left to the provider."""
@@ -65,24 +67,30 @@ UNKNOWN = Capabilities()
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    checked: str
     family: tuple[Capabilities, ...]
+    checked: str = ""
 
 
-@lru_cache(maxsize=1)
-def _shipped() -> _Table:
-    with TABLE.open("rb") as file:
-        return msgspec.convert(tomllib.load(file), _Table)
+@lru_cache(maxsize=8)
+def _in(path: Path) -> _Table:
+    """The table in a file; raises Misuse where it is not in the form of the shipped one."""
+    try:
+        with path.open("rb") as file:
+            return msgspec.convert(tomllib.load(file), _Table)
+    except (OSError, ValueError) as error:
+        raise Misuse(f"The capabilities in {path}, which {OWN_TABLE} names, cannot be read:"
+                     f" {error}. Wanted TOML as in {TABLE.name}.") from None
 
 
 def table() -> tuple[Capabilities, ...]:
-    """The shipped table, in the order in which it is searched."""
-    return _shipped().family
+    """The families, in the order in which they are searched: a person's own, then the shipped."""
+    own = os.environ.get(OWN_TABLE)
+    return (_in(Path(own).expanduser()).family if own else ()) + _in(TABLE).family
 
 
 def checked() -> str:
-    """The day on which the table was last held against what providers publish."""
-    return _shipped().checked
+    """The day on which the shipped table was last held against what providers publish."""
+    return _in(TABLE).checked
 
 
 def of_model(model: str, base_url: str = "") -> Capabilities:
@@ -177,7 +185,7 @@ def _lacks(subject: Subject, mode: str) -> str:
     spoken = dialect(subject.dialect)
     if cast(AnswerMode, mode) not in spoken.modes and mode in WANTS:
         return f"there are no {WORDS[WANTS[mode]]} in the form of {subject.dialect}"
-    if mode not in WANTS or not spoken.home:
+    if mode not in WANTS or not spoken.paid:
         return ""
     known = of_model(subject.model, subject.base_url)
     accepted = known.logprobs if WANTS[mode] == "logprobs" else known.structured
