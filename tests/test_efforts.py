@@ -1,10 +1,7 @@
 """Whether a setting of effort changed anything, from a model that heeds it and ones that do not."""
 
-import asyncio
 import json
 import random
-import threading
-from contextlib import contextmanager
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +11,7 @@ from equipoise.cli.studies import handling
 from equipoise.cli.subjects import subject
 from equipoise.stats.undefined import Undefined
 from equipoise.terms import Subject, canonical_json
-from faulty_server import response, serving
+from faulty_server import response, serving_in_a_thread
 
 TOKENS = {"none": 0, "low": 40, "medium": 200, "high": 900}
 
@@ -42,30 +39,11 @@ MODELS = {
 }
 
 
-@contextmanager
-def served():
-    """A server in a thread of its own, that reasons as the model it is asked for does."""
-    async def behave(got, wire):
-        body = json.loads(got.body)
-        prompt = body["messages"][-1]["content"]
-        await wire.send(response(chat(MODELS[body["model"]](body["reasoning_effort"], prompt))))
-
-    async def stay(base):
-        async with serving(behave) as server:
-            base.append(f"http://127.0.0.1:{server.port}/v1")
-            up.set()
-            while not done.is_set():
-                await asyncio.sleep(0.01)
-
-    base, up, done = [], threading.Event(), threading.Event()
-    thread = threading.Thread(target=lambda: asyncio.run(stay(base)))
-    thread.start()
-    up.wait(10)
-    try:
-        yield base[0]
-    finally:
-        done.set()
-        thread.join()
+async def behave(got, wire):
+    """Reasons as the model that is asked for does."""
+    body = json.loads(got.body)
+    prompt = body["messages"][-1]["content"]
+    await wire.send(response(chat(MODELS[body["model"]](body["reasoning_effort"], prompt))))
 
 
 def asked(*models, levels=("low", "high")):
@@ -73,7 +51,8 @@ def asked(*models, levels=("low", "high")):
 
 
 def run(equipoise, specs):
-    with served() as base:
+    with serving_in_a_thread(behave) as server:
+        base = f"http://127.0.0.1:{server.port}/v1"
         words = [word for spec in specs
                  for word in ("-s", f"openai:{spec.replace('?', f'@{base}?')}")]
         code, _, error = equipoise("run", "fingerprint", *words, "--run", "r", "--yes",

@@ -10,7 +10,10 @@ from equipoise.cli.studies import handling
 from equipoise.cli.subject_file import chosen, read, stated_prices
 from equipoise.cli.subjects import HOSTED, plan_lines, subject
 from equipoise.providers import dialect
+from equipoise.providers.keys import OWN_KEYS
 from equipoise.terms import Misuse, Subject
+from faulty_server import response, serving_in_a_thread
+from spoken import whole
 
 HOW = handling("fingerprint")
 
@@ -230,6 +233,43 @@ def test_a_file_that_names_no_subject_is_refused(file, text, said):
 def test_a_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(Misuse, match="No such file"):
         read(tmp_path / "none.toml", HOW)
+
+
+PATHS = {"openai": "/v1/chat/completions", "openrouter": "/v1/chat/completions",
+         "responses": "/v1/responses", "anthropic": "/v1/v1/messages",
+         "gemini": "/v1/models/gemini-2.5-flash:generateContent"}
+MODELS = {"openai": "gpt-4o", "openrouter": "maker/m", "responses": "gpt-5",
+          "anthropic": "claude-opus-4-6", "gemini": "gemini-2.5-flash"}
+OURS = "sk-ours/0123456789abcdefghijkl"
+
+
+def test_a_run_over_every_route_is_read_again_from_its_bytes(equipoise, tmp_path, monkeypatch):
+    """Each server answers in its own form alone, and no other key goes to it."""
+    monkeypatch.setenv("EQUIPOISE_API_KEY", OURS)
+    for variable in OWN_KEYS.values():
+        monkeypatch.setenv(variable, f"sk-theirs-{variable}")
+
+    async def behave(got, wire):
+        at = got.head.split(b" ")[1].decode()
+        sent = json.loads(got.body)
+        name = next(name for name, path in PATHS.items() if path == at
+                    and (name == "openrouter") == ("provider" in sent))
+        assert b"sk-theirs" not in got.head and OURS.encode() in got.head
+        await wire.send(response(whole(name, b'"A"')))
+
+    with serving_in_a_thread(behave) as server:
+        specs = [f"{route}:{model}@http://127.0.0.1:{server.port}/v1"
+                 + ("?upstream=Up" if route == "openrouter" else "")
+                 for route, model in MODELS.items()]
+        words = [word for spec in specs for word in ("-s", spec)]
+        code, out, error = equipoise("run", "fingerprint", *words, "--run", "r", "--yes",
+                                     "--max-calls", "9999", "--no-progress")
+        assert code == 0, error
+        assert server.requests == 144 * len(MODELS)
+    assert equipoise("read", "r")[1] == out
+    assert equipoise("verify")[0] == 0
+    for file in tmp_path.iterdir():
+        assert b"sk-" not in file.read_bytes()
 
 
 def test_a_run_takes_its_subjects_from_a_file(equipoise, tmp_path):
