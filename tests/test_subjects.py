@@ -126,7 +126,7 @@ route = "openrouter"
 model = "deepseek/deepseek-chat"
 upstream = "DeepInfra"
 temperature = "provider-default"
-price = {prompt = 1, completion = 2}
+price = {prompt = 1, completion = 2, cached = 0.5}
 
 [[subject]]
 name = "here"
@@ -170,7 +170,8 @@ def test_all_of_a_file_are_taken_or_those_that_are_named(file):
 def test_a_price_is_stated_by_name_and_is_no_part_of_a_stamp(file):
     path = file()
     assert stated_prices(path, HOW) == {
-        "small": (0.15, 0.6), "deepseek_deepseek-chat": (1.0, 2.0)}
+        "small": {"prompt": 0.15, "completion": 0.6},
+        "deepseek_deepseek-chat": {"prompt": 1.0, "completion": 2.0, "cached": 0.5}}
     assert stated_prices(None, HOW) == {}
     priced = [s.stamp for s in chosen((), path, HOW)]
     without = "\n".join(line for line in FILE.splitlines() if not line.startswith("price"))
@@ -220,6 +221,10 @@ def test_every_mistake_in_a_file_is_said_at_once(file):
     ("[[subject]]", "says no route"), ("[[subject]]\nroute = 5\nmodel = 'm'", "says no route"),
     ("[[subject]]\nroute = 'openai'\nmodel = 'm'\nprice = 3", "price is not"),
     ("[[subject]]\nroute = 'openai'\nmodel = 'm'\nprice = {prompt = inf, completion = 1}",
+     "price is not"),
+    ("[[subject]]\nroute = 'openai'\nmodel = 'm'\nprice = {prompt = 1, completion = 1, c = 1}",
+     "price is not"),
+    ("[[subject]]\nroute = 'openai'\nmodel = 'm'\nprice = {prompt = 1, cached = 1}",
      "price is not"),
     ("[[subject]]\nroute = 'openai'\nmodel = 'm'\nmessages = []", "no key 'messages'"),
     ("[[subject]]\nroute = 'openai'\nmodel = 'm'\nbase_url = 'ftp://x'", "http://"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,15 @@ from equipoise.cli.subjects import HOSTED, ROUTES, Named, built, subject
 from equipoise.terms import Misuse, Subject
 
 OWN = ("model", "route", "base_url", "price")
-RATES = ("prompt", "completion")
+RATES = ("prompt", "completion", "cached")
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One subject of a file; `price` is in USD a million prompt and completion tokens."""
+    """One subject of a file; `price` holds USD a million tokens, by the kind of token."""
 
     subject: Subject
-    price: tuple[float, float] | None = None
+    price: Mapping[str, float] = field(default_factory=dict)
 
 
 def chosen(specs: Sequence[str], path: Path | None, how: Handling) -> list[Subject]:
@@ -61,9 +61,11 @@ def _chosen(
                  + f" There are: {', '.join(listed)}.")
 
 
-def stated_prices(path: Path | None, how: Handling) -> dict[str, tuple[float, float]]:
-    """What a file says its subjects cost, by their names: USD a million prompt and completion
-    tokens. A price is no part of a subject's stamp.
+def stated_prices(path: Path | None, how: Handling) -> dict[str, Mapping[str, float]]:
+    """What a file says its subjects cost, by their names: USD a million `prompt` tokens,
+    `completion` tokens and, where it says so, `cached` prompt tokens.
+
+    A price is no part of a subject's stamp.
     """
     if path is None:
         return {}
@@ -105,9 +107,8 @@ def _listed(table: Mapping[str, Any], how: Handling) -> Listed:
         raise Misuse(" ".join(problems))
     settings = checked({k: v for k, v in table.items() if k not in OWN})
     said = Named(table["route"], table["model"], table.get("base_url", ""), settings)
-    price = table.get("price")
     return Listed(built(said, how),
-                  (float(price["prompt"]), float(price["completion"])) if price else None)
+                  {name: float(rate) for name, rate in table.get("price", {}).items()})
 
 
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
@@ -132,12 +133,12 @@ def _problems(table: Mapping[str, Any]) -> Iterator[str]:
 def _price_problems(price: object) -> Iterator[str]:
     if price is None:
         return
-    if not isinstance(price, dict) or price.keys() != set(RATES) or not all(
+    if not isinstance(price, dict) or not set(RATES[:2]) <= price.keys() <= set(RATES) or not all(
         isinstance(rate, int | float) and not isinstance(rate, bool) and 0 <= rate < float("inf")
         for rate in price.values()
     ):
-        yield ("price is not {prompt = …, completion = …}, both in USD a million tokens and not"
-               " below zero.")
+        yield ("price is not {prompt = …, completion = …}, and cached if need be, in USD a million"
+               " tokens and not below zero.")
 
 
 def _unknown(name: str, known: Sequence[str], what: str = "key") -> str:
