@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from equipoise.cli.running import on_record
+from equipoise.administer import read_again
+from equipoise.cli.running import on_record, recorded_study
 from equipoise.cli.screen import emit, emit_json, table
+from equipoise.desk import Desk
 from equipoise.ledger import Ledger, Run
-from equipoise.providers import dialect
 from equipoise.providers.capabilities import PROVIDER_DEFAULT
 from equipoise.registration import Registration
 from equipoise.report.words import number, p_value
 from equipoise.stats.multiplicity import adjusted
 from equipoise.stats.sign_test import SignTest, sign_test
 from equipoise.stats.undefined import Undefined
-from equipoise.terms import Completion, Misuse, Subject, canonical_json
+from equipoise.terms import (
+    Ask,
+    Completion,
+    Message,
+    Misuse,
+    Nonresponse,
+    Subject,
+    Trial,
+    canonical_json,
+)
 
 LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 DEFAULT, ALPHA = "default", 0.05
@@ -111,7 +121,7 @@ def compared(ledger: Ledger, run: Run) -> list[Efforts]:
             f"{run.name} has no two subjects that differ in effort alone. Run one with, say,"
             " -s openai:MODEL?effort=low -s openai:MODEL?effort=high."
         )
-    tokens = reasoning(ledger, run, {s.name: s for pair in pairs for s in pair})
+    tokens = reasoning(ledger, run, {s.name for pair in pairs for s in pair})
     found = [paired(pair, (tokens[pair[0].name], tokens[pair[1].name])) for pair in pairs]
     p = adjusted([one.test.p if one.cells else Undefined("no_data") for one in found]).holm
     return [replace(one, adjusted_p=value) for one, value in zip(found, p, strict=True)]
@@ -142,23 +152,36 @@ def _rank(effort: str) -> int:
 
 
 def reasoning(
-    ledger: Ledger, run: Run, subjects: Mapping[str, Subject]
+    ledger: Ledger, run: Run, subjects: Collection[str]
 ) -> dict[str, dict[str, int | None]]:
-    """The reasoning tokens of each subject's cells: the sum over a cell's calls.
+    """The reasoning tokens of each named subject's cells: the sum over the calls put to itself.
 
-    None for a cell in which a call says nothing of its reasoning, or brought no completion.
+    None for a cell in which a call says nothing of its reasoning, or brought no completion. A
+    cell that was never asked is left out.
     """
     found: dict[str, dict[str, int | None]] = {name: {} for name in subjects}
-    for (key, _), past in ledger.recorded(run.seq).items():
-        name, _, cell = key.partition("/")
-        if name not in subjects:
-            continue
-        said = None
-        if past.kind == "reply":
-            reply = dialect(subjects[name].dialect).decode(ledger.reply(past, headers=False))
-            said = reply.usage.reasoning if isinstance(reply, Completion) else None
-        before = found[name].get(cell, 0)
-        found[name][cell] = None if said is None or before is None else before + said
+    study = recorded_study(ledger, run)
+
+    def keep(trial: Trial, said: Completion | Nonresponse) -> None:
+        cells, cell = found[trial.subject.name], trial.key.partition("/")[2]
+        before = cells.get(cell, 0)
+        tokens = said.usage.reasoning if isinstance(said, Completion) else None
+        cells[cell] = None if before is None or tokens is None else before + tokens
+
+    async def conduct(trial: Trial, ask: Ask) -> object:
+        async def listening(
+            stage: str, messages: Iterable[Message], *, by: Subject | None = None, **more: Any
+        ) -> Completion | Nonresponse:
+            said = await ask(stage, messages, by=by, **more)
+            asked = not isinstance(said, Nonresponse) or said.kind != "not asked"
+            if asked and by in (None, trial.subject):
+                keep(trial, said)
+            return said
+
+        return await study.instrument.conduct(trial, listening)
+
+    trials = [trial for trial in study.trials if trial.subject.name in subjects]
+    read_again(replace(study.instrument, conduct=conduct), trials, Desk(ledger, run))
     return found
 
 
