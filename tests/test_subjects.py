@@ -88,6 +88,12 @@ def test_a_mistake_in_a_short_form_is_said(spec, said):
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize("base", ["http://a.example", "http://a.example/v1", "http://a.example/"])
+def test_anthropics_version_stands_once_in_an_address(base):
+    found = subject(f"anthropic:claude-opus-4-6@{base}", HOW)
+    assert dialect("anthropic").url(found.base_url, found.model) == "http://a.example/v1/messages"
+
+
 def test_two_efforts_of_a_model_are_two_subjects_of_one_run(equipoise):
     code, out, _ = equipoise("plan", "fingerprint", "-s", "openai:o3?effort=low",
                              "-s", "openai:o3?effort=high", "--json")
@@ -241,7 +247,7 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
 
 
 PATHS = {"openai": "/v1/chat/completions", "openrouter": "/v1/chat/completions",
-         "responses": "/v1/responses", "anthropic": "/v1/v1/messages",
+         "responses": "/v1/responses", "anthropic": "/v1/messages",
          "gemini": "/v1/models/gemini-2.5-flash:generateContent"}
 MODELS = {"openai": "gpt-4o", "openrouter": "maker/m", "responses": "gpt-5",
           "anthropic": "claude-opus-4-6", "gemini": "gemini-2.5-flash"}

@@ -162,7 +162,8 @@ def _base_url(said: Named) -> str:
                      " out, and set the environment variable EQUIPOISE_API_KEY.")
     if base_url and not base_url.startswith(("http://", "https://")):
         raise Misuse(f"The base URL {base_url!r} does not begin with http:// or https://.")
-    return base_url
+    # Other routes have it before their path; Anthropic has it in its path.
+    return base_url.removesuffix("/v1") if said.route == "anthropic" else base_url
 
 
 def _require_whole(said: Named, settings: Mapping[str, Any], key_env: str | None) -> None:
