@@ -109,6 +109,14 @@ def test_what_inspect_raises_is_a_fault_and_is_asked_once(raised, kind, transien
     assert (found.kind, found.transient, found.sent) == (kind, transient, True)
 
 
+def test_no_key_of_the_environment_is_in_what_inspect_says(monkeypatch):
+    monkeypatch.setenv("SOMEONES_API_KEY", "sk-0123456789abcdefghijklmnop")
+    for outcome in (output("the key sk-0123456789abcdefghijklmnop"),
+                    RuntimeError("bad key sk-0123456789abcdefghijklmnop")):
+        found, _ = answered(outcome)
+        assert "0123456789abcdef" not in repr(found) and "[key struck out]" in repr(found)
+
+
 def test_an_error_without_choices_is_a_fault():
     assert decode(Reply(b'{"choices":[],"error":"no"}')).kind == "server error"
 

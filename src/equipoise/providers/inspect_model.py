@@ -8,6 +8,7 @@ one reached directly.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ import msgspec
 from equipoise.providers import faults
 from equipoise.providers.body import Held, asked
 from equipoise.providers.forms import Form, Unreadable, finite, read, total
+from equipoise.providers.keys import struck_out
 from equipoise.terms import (
     AnswerMode,
     Completion,
@@ -103,7 +105,7 @@ def answering(model: Any) -> Provider:
     roles: Mapping[str, Any] = {"system": ChatMessageSystem, "user": ChatMessageUser,
                                 "assistant": ChatMessageAssistant}
 
-    async def provider(request: Request) -> Reply | Fault:
+    async def ask(request: Request) -> Reply | Fault:
         said = msgspec.json.decode(request.body)
         messages = [roles[m["role"]](content=m["content"]) for m in said["messages"]]
         try:
@@ -112,6 +114,15 @@ def answering(model: Any) -> Provider:
         except Exception as error:
             return _fault(error)
         return Reply(output.model_dump_json(exclude_none=True).encode())
+
+    # Which keys Inspect sends is its own affair: none of the environment's is written down.
+    secrets = [value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN"))]
+
+    async def provider(request: Request) -> Reply | Fault:
+        outcome = await ask(request)
+        for secret in secrets:
+            outcome = struck_out(outcome, secret)
+        return outcome
 
     return provider
 
