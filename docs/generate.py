@@ -14,6 +14,7 @@ from equipoise.instruments.label_swap.suite import SHIPPED as LABEL_SWAP
 from equipoise.instruments.label_swap.suite import STANDARD, WORDING
 from equipoise.instruments.label_swap.suite import suite as judged
 from equipoise.ledger.opening import SCHEMA, VERSION
+from equipoise.providers.capabilities import DEFAULT_EFFORT, Accepted, checked, table
 from equipoise.stimuli import load
 
 DOCS = Path(__file__).parent
@@ -95,8 +96,37 @@ def label_swap() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"commands.md": commands, "label-swap-stimuli.md": label_swap,
-         "ledger-schema.md": schema, "suites.md": suites}
+def capabilities() -> str:
+    """What is known of what families of models accept."""
+    lines = ["# What families of models accept\n", NOTE.rstrip() + "\n",
+             f"As of {checked()}, from what the providers publish; the sources stand in"
+             " `src/equipoise/providers/capabilities.toml`. The first row with a pattern that"
+             " fits is taken. What is used of it is said in [subjects.md](subjects.md). An empty"
+             " field is not known: the setting is sent, and the provider may refuse it, or take it"
+             " and ignore it. Of a model that fits no row nothing is assumed, and `plan` says"
+             " so.\n",
+             "| family | models | temperature | effort | log-probabilities | held to a schema |"
+             " batch |", "|---|---|---|---|---|---|---|"]
+    for entry in table():
+        at = f", at {', '.join(entry.hosts)}" if entry.hosts else ""
+        effort = "" if entry.effort is None else ", ".join(entry.effort) or "none may be stated"
+        lines.append(
+            f"| {entry.family} | {', '.join(f'`{model}`' for model in entry.models)}{at} |"
+            f" {taken(entry.temperature)} | {effort} | {taken(entry.logprobs)} |"
+            f" {taken(entry.structured)} | {taken(entry.batch)} |")
+    return "\n".join(lines) + "\n"
+
+
+def taken(accepted: Accepted | None) -> str:
+    if isinstance(accepted, tuple):
+        levels = ["no effort stated" if level == DEFAULT_EFFORT else f"`{level}`"
+                  for level in accepted]
+        return f"at {' or '.join(levels)}"
+    return "" if accepted is None else "yes" if accepted else "no"
+
+
+PAGES = {"capabilities.md": capabilities, "commands.md": commands,
+         "label-swap-stimuli.md": label_swap, "ledger-schema.md": schema, "suites.md": suites}
 
 if __name__ == "__main__":
     for name, make in PAGES.items():

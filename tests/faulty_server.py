@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 
@@ -122,6 +123,29 @@ async def _converse(
         got = Got(server.requests, got.head, body, now)
         server.got.append(got)
         await behave(got, wire)
+
+
+@contextmanager
+def serving_in_a_thread(behave: Behaviour) -> Iterator[Server]:
+    """The same in a thread of its own, for what runs a loop itself."""
+    servers: list[Server] = []
+    up, done = threading.Event(), threading.Event()
+
+    async def stay() -> None:
+        async with serving(behave) as server:
+            servers.append(server)
+            up.set()
+            while not done.is_set():
+                await asyncio.sleep(0.01)
+
+    thread = threading.Thread(target=lambda: asyncio.run(stay()))
+    thread.start()
+    up.wait(10)
+    try:
+        yield servers[0]
+    finally:
+        done.set()
+        thread.join()
 
 
 def response(body: bytes = b"{}", status: int = 200, *headers: bytes) -> bytes:

@@ -138,12 +138,16 @@ class Fault:
 
 
 class Usage(Struct, frozen=True, gc=False):
-    """Tokens, as the provider counted them; `cost_usd` only where the provider states it."""
+    """Tokens, as the provider counted them; `cost_usd` only where the provider states it.
+
+    `reasoning` are among the completion's, `cached` (read from a cache) among the prompt's.
+    """
 
     prompt: int | None = None
     completion: int | None = None
     reasoning: int | None = None
     cost_usd: float | None = None
+    cached: int | None = None
 
 
 class Completion(Struct, frozen=True, gc=False):

@@ -61,9 +61,12 @@ suite = click.option("--suite", show_default="the instrument's own",
                      " label-swap, debates: standard), or a folder of your own.")
 design = options(
     click.argument("instrument", metavar="INSTRUMENT"),
-    click.option("--subject", "-s", "subjects", multiple=True, required=True,
-                 help="local:MODEL, openai:MODEL@URL or planted:TRAIT; settings follow as"
-                 " ?max_tokens=32. May be given more than once."),
+    click.option("--subject", "-s", "subjects", multiple=True,
+                 help="local:MODEL, openai:MODEL@URL, responses:, anthropic:, gemini:,"
+                 " openrouter:, inspect: or planted:TRAIT; settings follow as ?max_tokens=32. Or a"
+                 " name in the --subjects file. May be given more than once."),
+    click.option("--subjects", "subjects_file", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Subjects in a TOML file: all of them, or those that -s names."),
     suite,
     click.option("--answers", default="free", show_default=True,
                  help="free, constrained, first-token; several with commas."),
@@ -344,6 +347,17 @@ def replay_check(name: str, ledger: Path, as_json: bool, **more: Any) -> None:
     from equipoise.cli import checks
 
     checks.replay(ledger, name, as_json=as_json, **more)
+
+
+@app.command()
+@name
+@ledger
+@as_json
+def efforts(name: str, ledger: Path, as_json: bool) -> None:
+    """Whether a setting of effort changed how much a model reasoned, cell by cell."""
+    from equipoise.cli import efforting
+
+    efforting.efforts(ledger, name, as_json)
 
 
 @app.command()

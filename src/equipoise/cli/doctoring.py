@@ -18,6 +18,7 @@ import apsw
 from equipoise.cli.screen import emit, emit_json, table
 from equipoise.ledger import Ledger
 from equipoise.ledger.opening import require_safe_sqlite
+from equipoise.providers.keys import ANY_KEY, OWN_KEYS
 from equipoise.providers.weights import listed
 from equipoise.terms import Misuse
 
@@ -142,7 +143,8 @@ def _engine() -> Check:
 
 
 def _keys() -> Check:
-    found = [name for name in ("OPENAI_API_KEY", "EQUIPOISE_API_KEY") if os.environ.get(name)]
+    names = [form for name in (*OWN_KEYS.values(), ANY_KEY) for form in (name, f"{name}_FILE")]
+    found = [name for name in names if os.environ.get(name)]
     if not found:
         return Check("keys", "ok", "none set; local and planted subjects need none")
     return Check("keys", "ok", f"{', '.join(found)} in the environment; used, never written down")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from equipoise.cli.progress import clock
 from equipoise.cli.running import Terms
 from equipoise.cli.screen import emit, emit_json
 from equipoise.cli.studies import Study, first_question, handling, register, study
-from equipoise.cli.subjects import subject
+from equipoise.cli.subject_file import chosen
+from equipoise.cli.subjects import left_to_provider, plan_lines
 from equipoise.providers import dialect
 from equipoise.providers.limits import Price
 from equipoise.registration import Registration
@@ -22,11 +24,12 @@ ASKS_FROM_CALLS = 100
 
 
 def plan(
-    instrument: str, subjects: Sequence[str], answers: str, **more: Any
+    instrument: str, subjects: Sequence[str], answers: str, subjects_file: Path | None = None,
+    **more: Any,
 ) -> Planned:
     """The registration a command amounts to, and its stimuli; raises Misuse for bad words."""
     how = handling(instrument)
-    named = [subject(spec, how) for spec in subjects]
+    named = chosen(subjects, subjects_file, how)
     if len({s.name for s in named}) < len(named):
         raise Misuse("Two subjects have one name. Name each subject once a run.")
     modes = [answer.strip() for answer in answers.split(",") if answer.strip()]
@@ -100,6 +103,7 @@ def _lines(
     return [
         f"Run           {said['run']}",
         f"Subjects      {', '.join(said['subjects'])}",
+        *plan_lines(registration.subjects),
         *more,
         f"Answers       {', '.join(registration.factors['answer'])}",
         f"Primary       {registration.primary}",
@@ -124,6 +128,7 @@ def described(laid_out: Study, price: Price | None) -> dict[str, Any]:
         "run": registration.name,
         "registration": registration.hash,
         "subjects": [s["name"] for s in registration.subjects],
+        "provider_default": left_to_provider(registration.subjects),
         "calls": least, "calls_most": most,
         "cost_usd": 0 if not any(dialect(d).paid for d in dialects) else _costs(laid_out, price),
         "seconds": sum(each / pace[mode] for mode in modes) if local else None,

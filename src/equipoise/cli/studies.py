@@ -12,6 +12,7 @@ from typing import Any
 from equipoise.administer import Halting
 from equipoise.design import in_random_order
 from equipoise.ledger import Head, Run
+from equipoise.providers.capabilities import require_modes
 from equipoise.registration import Registration, require_registered
 from equipoise.report.log import Entry
 from equipoise.stimuli import Stimuli, load
@@ -125,7 +126,8 @@ def register(
 ) -> tuple[Registration, Stimuli]:
     """What a run of that instrument will ask, of whom and how often; checks all of it.
 
-    Raises Misuse for an option that the instrument does not take.
+    Raises Misuse for an option that the instrument does not take, and for a way of answering
+    that a subject cannot be asked for.
     """
     how = handling(name)
     given = {option: value for option, value in asked.items()
@@ -133,6 +135,7 @@ def register(
     if spare := sorted(given.keys() - how.options - {"answers", "draws", "order"}):
         raise Misuse(f"{_flag(spare[0])} is no option of {name}."
                      + (f" It takes {_options(how.options)}." if how.options else ""))
+    require_modes(subjects, given.get("answers", ()))
     return how.register(suite or how.suite, subjects, **given)
 
 

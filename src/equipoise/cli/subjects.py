@@ -3,6 +3,8 @@
     local:smollm2-135m                 a model in the catalogue, run in this process
     local:/path/to/model.gguf          any GGUF file
     openai:MODEL@https://host/v1       any server that speaks chat completions
+    responses:MODEL anthropic:MODEL gemini:MODEL openrouter:MODEL?upstream=NAME
+    inspect:openai/gpt-4o              any provider of Inspect
     planted:follows-position           a computed subject with one known trait
 
 Settings follow as a query: `local:smollm2-135m?max_tokens=32&seed=7`.
@@ -10,125 +12,174 @@ Settings follow as a query: `local:smollm2-135m?max_tokens=32&seed=7`.
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
+from equipoise.cli.settings import from_query
 from equipoise.cli.studies import Handling, Study, handling
-from equipoise.providers import planted
+from equipoise.providers import capabilities, dialect, inspect_model, openrouter, planted
+from equipoise.providers.capabilities import PROVIDER_DEFAULT, UNKNOWN, of_model, settled
 from equipoise.providers.engine import Engine, engine_of, serve
 from equipoise.providers.weights import Weights, is_path, locate
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Subject
 
 LOCAL = "local"
-OPENAI = "https://api.openai.com/v1"
-ROUTES = ("local", "openai", "planted")
-KNOWN: Mapping[str, type] = {
-    "temperature": float, "max_tokens": int, "max_completion_tokens": int, "seed": int,
-    "top_p": float, "top_k": int, "min_p": float, "frequency_penalty": float,
-    "presence_penalty": float, "repeat_penalty": float, "reasoning_effort": str, "stop": str,
-    "user": str, "service_tier": str, "family": str, "key_env": str, "context": int,
-    "slots": int, "prompt_cache": bool, "flash_attention": bool, "batch": int,
-    "points": float, "noise": float, "grid": int, "rate": float,
-}
-PROVIDER_DEFAULT = "provider-default"
-OURS = frozenset({"model", "messages", "stream", "logprobs", "top_logprobs", "grammar", "n",
-                  "response_format"})
+HOSTED = ("openai", "responses", "anthropic", "gemini", "openrouter", "inspect")
+"""The routes to a server: each is named as the dialect that is spoken there."""
+
+ROUTES = (LOCAL, *HOSTED, "planted")
+USUAL = "openai"
+"""Whose defaults hold for every hosted route that an instrument does not name."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A subject as a person names it: a route, a model, where, and the settings asked for."""
+
+    route: str
+    model: str
+    base_url: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def subject(spec: str, how: Handling) -> Subject:
     """The subject a short form names, with the instrument's settings beneath its own.
 
-    Opens no connection.
-
-    Raises Misuse that says what was wanted.
+    Opens no connection. Raises Misuse that says what was wanted.
     """
+    return built(named(spec), how)
+
+
+def named(spec: str) -> Named:
+    """What a short form says; raises Misuse for one that says nothing."""
     route, colon, rest = spec.partition(":")
-    name, _, query = rest.partition("?")
-    if not colon or not name or route not in ROUTES:
+    model, _, query = rest.partition("?")
+    if not colon or not model or route not in ROUTES:
         raise Misuse(
             f"No subject {spec!r}: wanted local:MODEL, openai:MODEL@BASE_URL or planted:TRAIT,"
-            " with settings as ?max_tokens=32."
+            f" with settings as ?max_tokens=32; also {':, '.join(HOSTED[1:])}:."
         )
-    settings = _settings(how.settings[route], query)
-    if route == "local":
-        weights = locate(name)
-        return _local(weights, weights.path.as_uri() if is_path(name) else LOCAL, settings)
-    if route == "openai":
-        return _openai(name, settings)
-    if name not in how.traits:
-        near = get_close_matches(name, how.traits, 1)
+    base_url = ""
+    if route in HOSTED:
+        model, _, base_url = model.partition("@")
+        if not model or "?" in base_url:
+            raise Misuse(f"No subject {spec!r}: wanted {route}:MODEL@BASE_URL, then settings as"
+                         " ?max_tokens=32.")
+    return Named(route, model, base_url, from_query(query))
+
+
+def built(said: Named, how: Handling) -> Subject:
+    """The subject that was named, with the instrument's settings beneath its own."""
+    if said.route == LOCAL:
+        return _local(said, how.settings[LOCAL])
+    if said.route != "planted":
+        return _hosted(said, how.settings.get(said.route, how.settings[USUAL]))
+    if said.model not in how.traits:
+        near = get_close_matches(said.model, how.traits, 1)
         raise Misuse(
-            f"No planted trait {name!r}."
+            f"No planted trait {said.model!r}."
             + (f" Did you mean {near[0]!r}?" if near else "")
             + f" There are: {', '.join(how.traits)}."
         )
-    return planted.subject(name, **settings)
+    settings = {**how.settings["planted"], **said.settings}
+    return planted.subject(said.model, **{k: v for k, v in settings.items() if v is not None})
 
 
-def _settings(defaults: Mapping[str, Any], query: str) -> dict[str, Any]:
-    """The defaults with the query's own; `provider-default` leaves a setting out."""
-    settings: dict[str, Any] = dict(defaults)
-    for name, text in parse_qsl(query, keep_blank_values=True):
-        try:
-            settings[name] = json.loads(text)
-        except ValueError:
-            settings[name] = text
-    if ours := sorted(OURS & settings.keys()):
-        raise Misuse(f"The setting {ours[0]!r} is set by the instrument; leave it out.")
-    for name, value in settings.items():
-        _fits(name, value)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise Misuse(f"The setting {name}={value} is not a number a request can carry.")
-    return {name: value for name, value in settings.items() if value != PROVIDER_DEFAULT}
+def _local(said: Named, defaults: Mapping[str, Any]) -> Subject:
+    weights = locate(said.model)
+    base_url = weights.path.as_uri() if is_path(said.model) else LOCAL
+    asked = dict(said.settings)
+    name, family = asked.pop("name", None), asked.pop("family", None)
+    engine = Engine(**{name: value for name in list(asked)
+                       if name in Engine.__dataclass_fields__
+                       and (value := asked.pop(name)) is not None})
+    found = settled(dialect("llamacpp"), UNKNOWN, weights.name, defaults, asked)
+    return Subject(
+        name or _called(weights.name, found.settings), weights.name, family or weights.family,
+        "llamacpp", base_url, found.settings, engine_of(weights, engine) | _left_out(found))
 
 
-def _fits(name: str, value: object) -> None:
-    """Raises Misuse for a setting there is not, or a value it cannot have."""
-    if name not in KNOWN:
-        near = get_close_matches(name, KNOWN, 1)
-        raise Misuse(f"No setting {name!r}." + (f" Did you mean {near[0]!r}?" if near else "")
-                     + f" There are: {', '.join(sorted(KNOWN))}.")
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value == PROVIDER_DEFAULT or KNOWN[name] is str:
-        return
-    if KNOWN[name] is bool and not isinstance(value, bool):
-        raise Misuse(f"The setting {name} is {value!r}; wanted true or false.")
-    if KNOWN[name] is int and not (isinstance(value, int) and number and value > -1):
-        raise Misuse(f"The setting {name} is {value!r}; wanted a whole number.")
-    if name.startswith("max_") and value == 0:
-        raise Misuse(f"The setting {name} is 0: no reply could be given.")
-    if KNOWN[name] is float and not number:
-        raise Misuse(f"The setting {name} is {value!r}; wanted a number.")
+def _hosted(said: Named, defaults: Mapping[str, Any]) -> Subject:
+    spoken, asked = dialect(said.route), dict(said.settings)
+    name, family = asked.pop("name", None), asked.pop("family", None)
+    key_env = asked.pop("key_env", None)
+    base_url = _base_url(said) or spoken.home
+    known = of_model(said.model, base_url)
+    if asked.get("max_completion_tokens"):
+        defaults = {k: v for k, v in defaults.items() if k != "max_tokens"}
+    found = settled(spoken, known, said.model, defaults, asked)
+    settings = dict(found.settings)
+    if known.limit in spoken.settings and known.limit not in settings and "max_tokens" in settings:
+        settings[known.limit] = settings.pop("max_tokens")
+    _require_whole(said, settings, key_env)
+    engine = {**({"key_env": key_env} if key_env else {}), **_left_out(found)}
+    if said.route == "inspect":
+        engine["inspect"] = inspect_model.version()
+    return Subject(
+        name or _called(said.model, settings), said.model,
+        family or known.family or said.model.split("/")[0].split("-")[0],
+        said.route, base_url, settings, engine)
 
 
-def _local(weights: Weights, base_url: str, settings: dict[str, Any]) -> Subject:
-    engine = Engine(**{name: settings.pop(name) for name in list(settings)
-                       if name in Engine.__dataclass_fields__})
-    return Subject(weights.name, weights.name, weights.family, "llamacpp",
-                   base_url, settings,
-                   engine_of(weights, engine))
+def _called(model: str, settings: Mapping[str, Any]) -> str:
+    """A subject's name unless it is given one: two efforts of a model are two subjects.
+
+    >>> _called("openai/gpt-5", {"effort": "low"})
+    'openai_gpt-5:low'
+    """
+    effort = settings.get("effort")
+    return model.replace("/", "_") + (f":{effort}" if effort else "")
 
 
-def _openai(name: str, settings: dict[str, Any]) -> Subject:
-    model, _, base_url = name.partition("@")
-    base_url = (base_url or OPENAI).rstrip("/")
-    if not model or "?" in base_url:
-        raise Misuse(f"No subject 'openai:{name}': wanted openai:MODEL@BASE_URL, then settings as"
-                     " ?max_tokens=32.")
+def _left_out(found: capabilities.Settled) -> dict[str, Any]:
+    return {PROVIDER_DEFAULT: list(found.left_out)} if found.left_out else {}
+
+
+def left_to_provider(subjects: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The settings that each registered subject leaves to its provider, where it leaves any."""
+    return {s["name"]: s["engine"][PROVIDER_DEFAULT]
+            for s in subjects if s["engine"].get(PROVIDER_DEFAULT)}
+
+
+def plan_lines(subjects: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a plan says of its subjects: what is left to whom, and of whom nothing is known."""
+    left = [f"Left out      {name}: {', '.join(settings)} (the provider's default)"
+            for name, settings in left_to_provider(subjects).items()]
+    unknown = [s["name"] for s in subjects if s["dialect"] in HOSTED
+               and not of_model(s["model"], s["base_url"]).is_known]
+    return left + ([f"Not known     what {', '.join(unknown)} accepts: every setting is sent"]
+                   if unknown else [])
+
+
+def _base_url(said: Named) -> str:
+    base_url = said.base_url.rstrip("/")
     if "@" in base_url:
         raise Misuse("The base URL holds a name or password, which would be written down. Leave it"
                      " out, and set the environment variable EQUIPOISE_API_KEY.")
-    if not base_url.startswith(("http://", "https://")):
+    if base_url and not base_url.startswith(("http://", "https://")):
         raise Misuse(f"The base URL {base_url!r} does not begin with http:// or https://.")
-    key_from = settings.pop("key_env", None)
-    engine = {"key_env": key_from} if key_from else {}
-    family = settings.pop("family", model.split("/")[0].split("-")[0])
-    return Subject(model.replace("/", "_"), model, family, "openai", base_url, settings, engine)
+    # Other routes have it before their path; Anthropic has it in its path.
+    return base_url.removesuffix("/v1") if said.route == "anthropic" else base_url
+
+
+def _require_whole(said: Named, settings: Mapping[str, Any], key_env: str | None) -> None:
+    """Raises Misuse for a subject that lacks what its route cannot do without."""
+    if said.route == "openrouter" and "upstream" not in settings:
+        raise Misuse(
+            f"openrouter:{said.model} does not say which upstream answers, and another one is"
+            f" another subject. Pin one with ?upstream=NAME, or say ?upstream={openrouter.ANY} for"
+            " whichever OpenRouter picks, which is then recorded of each reply."
+        )
+    if said.route == "anthropic" and "max_tokens" not in settings:
+        raise Misuse(f"anthropic:{said.model} has no max_tokens, and Anthropic has no default for"
+                     " it. Set one.")
+    if said.route == "inspect" and key_env:
+        raise Misuse("Inspect takes its keys from the variables of its own providers. Leave"
+                     " key_env out.")
 
 
 @asynccontextmanager
@@ -153,20 +204,28 @@ async def _provider(subject: Subject, laid_out: Study, stack: AsyncExitStack) ->
     if subject.dialect == "planted":
         how = handling(laid_out.registration.instrument)
         return planted.answering(how.planted(laid_out, subject))
-    from equipoise.providers import dialect, http
+    if subject.dialect == "inspect":
+        return inspect_model.answering(
+            inspect_model.model_named(subject.model, subject.base_url))
+    from equipoise.providers import http
     from equipoise.providers.keys import key_for
 
-    base_url, key = subject.base_url, None
+    base_url, key, spoken = subject.base_url, None, dialect(subject.dialect)
     if subject.dialect == "llamacpp":
-        settings = {k: v for k, v in subject.engine.items() if k in Engine.__dataclass_fields__}
-        own = subject.base_url.removeprefix("file://")
-        weights = locate(subject.model if own == LOCAL else unquote(own))
-        if weights.sha256 != subject.engine["weights"]:
-            raise Misuse(f"The weights of {subject.name} have the SHA-256 {weights.sha256[:12]}…;"
-                         f" this run is registered with {subject.engine['weights'][:12]}…. Put"
-                         " those back, or start a new run.")
-        base_url = stack.enter_context(serve(weights, Engine(**settings)))
+        base_url = stack.enter_context(serve(_weights(subject), Engine(**{
+            k: v for k, v in subject.engine.items() if k in Engine.__dataclass_fields__})))
     else:
         key = key_for(base_url, str(subject.engine.get("key_env", "")))
-    url = base_url + dialect(subject.dialect).path
-    return await stack.enter_async_context(http.sender(url, key=key))
+    url = spoken.url(base_url, subject.model)
+    return await stack.enter_async_context(http.sender(url, key=key, headers=spoken.headers))
+
+
+def _weights(subject: Subject) -> Weights:
+    """The weights a local subject is registered with; raises Misuse where they are others now."""
+    own = subject.base_url.removeprefix("file://")
+    weights = locate(subject.model if own == LOCAL else unquote(own))
+    if weights.sha256 != subject.engine["weights"]:
+        raise Misuse(f"The weights of {subject.name} have the SHA-256 {weights.sha256[:12]}…;"
+                     f" this run is registered with {subject.engine['weights'][:12]}…. Put"
+                     " those back, or start a new run.")
+    return weights

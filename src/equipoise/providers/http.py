@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from equipoise.providers.keys import credential, struck_out
+from equipoise.providers.keys import bearer, credential, struck_out
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request
 
 BODY_CAP = 5_000_000
@@ -48,24 +48,25 @@ MAYBE_SENT = (aiohttp.ClientError, TimeoutError, OSError)
 
 @asynccontextmanager
 async def sender(
-    url: str, *, key: str | None = None, timeouts: Timeouts = Timeouts(), cap: int = BODY_CAP
+    url: str, *, key: str | None = None,
+    headers: Callable[[str | None], Mapping[str, str]] = bearer,
+    timeouts: Timeouts = Timeouts(), cap: int = BODY_CAP,
 ) -> AsyncIterator[Provider]:
     """A provider that posts each request's body to `url`; connections close on leaving.
 
-    Raises Misuse for an address, a key or a proxy that nothing can be sent to or with.
+    `headers` makes of the key what a request carries beside its body. Raises Misuse for an
+    address, a key or a proxy that nothing can be sent to or with.
     """
     address, key = _address(url), credential(key)
     context = ssl.create_default_context() if url.startswith("https") else None
     connector = aiohttp.TCPConnector(limit=0, ssl=context or True, keepalive_timeout=15)
-    headers = {"Content-Type": "application/json"}
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
+    carried = {"Content-Type": "application/json", **headers(key)}
     async with aiohttp.ClientSession(
         connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False, max_line_size=LONGEST_HEADER, max_field_size=LONGEST_HEADER,
         headers={"Accept-Encoding": "identity", "User-Agent": "equipoise"},
     ) as session:
-        post = _poster(session, address, headers, timeouts, cap)
+        post = _poster(session, address, carried, timeouts, cap)
 
         async def provider(request: Request) -> Reply | Fault:
             return struck_out(await post(request), key)

@@ -1,4 +1,4 @@
-"""API keys: where one comes from, and how it is kept out of everything that is written down."""
+"""API keys: where one comes from, where it goes, and how it is kept out of all that is written."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import base64
 import html
 import os
 import re
+import stat
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from equipoise.terms import Fault, Misuse, Reply
@@ -18,18 +21,63 @@ SHORTEST_SECRET = 8
 """What is shorter is a stand-in such as `none`, and may be an answer: it is left in replies."""
 
 
+OWN_KEYS: Mapping[str, str] = {
+    "api.openai.com": "OPENAI_API_KEY",
+    "openrouter.ai": "OPENROUTER_API_KEY",
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+}
+"""The variable that holds the key of a host, which goes to that host alone and only under TLS."""
+
+ANY_KEY = "EQUIPOISE_API_KEY"
+
+
+def key_variable(base_url: str) -> str:
+    """The environment variable that a server's key is in unless a subject names another.
+
+    >>> key_variable("https://api.anthropic.com"), key_variable("http://api.anthropic.com")
+    ('ANTHROPIC_API_KEY', 'EQUIPOISE_API_KEY')
+    """
+    parts = urlsplit(base_url)
+    return OWN_KEYS.get(parts.hostname or "", ANY_KEY) if parts.scheme == "https" else ANY_KEY
+
+
 def key_for(base_url: str, name: str = "") -> str | None:
     """The API key for a server, from the environment variable `name`.
 
-    Without a name, OPENAI_API_KEY for OpenAI itself and EQUIPOISE_API_KEY for any other server,
-    so that no key reaches a host it was not meant for. Raises Misuse when `name` is not set.
+    Without a name, from the variable of the server's own host, and EQUIPOISE_API_KEY for any
+    other, so that no key reaches a host it was not meant for. Where the variable with _FILE
+    after its name is set instead, the key is what that file holds. Raises Misuse for a file that
+    others may read, and where there is no key though `name` or the host wants one.
     """
-    if name:
-        if not (key := os.environ.get(name)):
-            raise Misuse(f"The environment variable {name}, which is to hold a key, is not set.", 4)
-        return key
-    host = urlsplit(base_url).hostname or ""
-    return os.environ.get("OPENAI_API_KEY" if host == "api.openai.com" else "EQUIPOISE_API_KEY")
+    variable = name or key_variable(base_url)
+    key = os.environ.get(variable) or _in_file(variable)
+    if not key and variable != ANY_KEY:
+        raise Misuse(f"The environment variable {variable}, which is to hold the key for"
+                     f" {base_url}, is not set. Set it, or {variable}_FILE to a file of it.", 4)
+    return key
+
+
+def _in_file(variable: str) -> str | None:
+    """The key in the file that the variable's namesake with _FILE names, if it is set."""
+    named = os.environ.get(f"{variable}_FILE")
+    if not named:
+        return None
+    try:
+        with Path(named).expanduser().open(encoding="utf-8") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & 0o077:
+                raise Misuse(f"The key in {named} can be read by others (mode {mode:04o}). Run"
+                             f" `chmod 600 {named}`.", 4)
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misuse(f"The key in {named}, which {variable}_FILE names, cannot be read:"
+                     f" {getattr(error, 'strerror', None) or error}.", 4) from None
+
+
+def bearer(key: str | None) -> Mapping[str, str]:
+    """The header that most servers want a key in."""
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def credential(key: str | None) -> str | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from typing import Any
 
 from equipoise.providers import openai_chat
+from equipoise.providers.body import Held, asked
 from equipoise.terms import AnswerMode, Message, Request, Subject
 
 PATH = openai_chat.PATH
+SETTINGS = openai_chat.SETTINGS
 decode = openai_chat.decode
 
 
@@ -17,11 +19,16 @@ def encode(
     schema: str = "",
 ) -> Request:
     """As `openai_chat.encode`, but a choice of words is held by a grammar of bare words."""
-    if mode != "constrained" or schema:
-        return openai_chat.encode(subject, messages, mode, choices, schema)
-    said, held = tuple(messages), json.dumps({"grammar": grammar(choices)})
-    return Request(subject, said, mode, tuple(choices),
-                   openai_chat.body_of(subject, said, mode, held))
+    return asked(say, subject, messages, mode, choices, schema)
+
+
+def say(
+    subject: Subject, messages: Sequence[Message], mode: AnswerMode, held: Held | None
+) -> dict[str, Any]:
+    """The body as a value."""
+    if held is None or held.by_schema:
+        return openai_chat.say(subject, messages, mode, held)
+    return openai_chat.say(subject, messages, mode, None) | {"grammar": grammar(held.choices)}
 
 
 def grammar(choices: Sequence[str]) -> str:
