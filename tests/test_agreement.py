@@ -278,6 +278,19 @@ def test_each_rater_is_compared_with_what_the_others_agree_on(ratings):
         assert one.dropped == one.rated - wanted.n
 
 
+@given(RATINGS)
+def test_every_two_raters_are_compared_on_what_both_labelled(ratings):
+    latest = {(item, who): label for item, who, label in ratings if label is not None}
+    items = sorted({item for item, _ in latest})
+    order = list(dict.fromkeys(who for _, who in latest))
+    found = pairwise(ratings)
+    for one, other in combinations(order, 2):
+        wanted = cohen_kappa(*([latest.get((item, who)) for item in items] for who in (one, other)))
+        if wanted.n:
+            assert found.pop((one, other)) == wanted
+    assert not found
+
+
 def test_two_raters_have_no_gold_without_themselves_but_a_kappa_of_the_pair():
     ratings = [(item, who, label) for item, labels in enumerate(["xx", "yy", "xy", "yy"])
                for who, label in zip("AB", labels, strict=True)]
