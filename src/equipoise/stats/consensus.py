@@ -60,9 +60,9 @@ def leave_one_out(ratings: Iterable[Labelled]) -> tuple[LeftOut, ...]:
     given = _last(ratings)
     if not given:
         return ()
-    items, item = _codes(key[0] for key in given)
-    raters, rater = _codes(key[1] for key in given)
-    labels, label = _codes(given.values())
+    items, item = codes(key[0] for key in given)
+    raters, rater = codes(key[1] for key in given)
+    labels, label = codes(given.values())
     agreed, kept = _without(item, label, len(items), len(labels))
     rated = np.bincount(rater).tolist()
     tables: list[dict[tuple[Hashable, Hashable], int]] = [{} for _ in raters]
@@ -107,9 +107,9 @@ def pairwise(ratings: Iterable[Labelled]) -> Mapping[tuple[Hashable, Hashable], 
     given = _last(ratings)
     if not given:
         return {}
-    _, item = _codes(key[0] for key in given)
-    raters, rater = _codes(key[1] for key in given)
-    labels, label = _codes(given.values())
+    _, item = codes(key[0] for key in given)
+    raters, rater = codes(key[1] for key in given)
+    labels, label = codes(given.values())
     order = np.lexsort((rater, item))
     rater, label, size = rater[order], label[order], np.bincount(item)
     start, k = np.cumsum(size) - size, len(labels)
@@ -132,8 +132,13 @@ def _last(ratings: Iterable[Labelled]) -> dict[tuple[Hashable, Hashable], Hashab
     return {(item, rater): label for item, rater, label in ratings if label is not None}
 
 
-def _codes(values: Iterable[Hashable]) -> tuple[list[Hashable], Integers]:
-    """The distinct values as they first occur, and each value's place among them."""
+def codes(values: Iterable[Hashable]) -> tuple[list[Hashable], Integers]:
+    """The distinct values as they first occur, and each value's place among them.
+
+    >>> found, places = codes("abca")
+    >>> found, places.tolist()
+    (['a', 'b', 'c'], [0, 1, 2, 0])
+    """
     code: dict[Hashable, int] = {}
     found = [code.setdefault(value, len(code)) for value in values]
     return list(code), np.array(found, np.int64)
