@@ -51,7 +51,7 @@ def leave_one_out(ratings: Iterable[Labelled]) -> tuple[LeftOut, ...]:
     """Each rater's agreement with the consensus of the others, in the order raters first occur.
 
     A rater's last label of an item counts. With two raters nothing is compared, since one other
-    cannot agree: see `pairwise`.
+    cannot agree: see `pairwise`. What a person adjudicated does not bring an item back.
 
     >>> three = [("i", rater, label) for rater, label in zip("ABC", "xxy")]
     >>> [(found.rater, found.cohen.n, found.cohen.agreed.count) for found in leave_one_out(three)]
