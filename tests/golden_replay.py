@@ -13,9 +13,10 @@ from equipoise.stats.confusion import Confusion
 from equipoise.stats.consensus import leave_one_out
 from equipoise.stats.corrected_rate import corrected_rate
 from equipoise.stats.detection import Moment, detection
+from equipoise.stats.shipping import RunVerdict, shipping
 from equipoise.stats.suite_size import units_for_net
 from equipoise.stats.undefined import Undefined
-from equipoise.stats.verdict import Comparison, Plan, RunVerdict, shipping
+from equipoise.stats.verdict import Comparison, Plan
 from equipoise.stats.verdict import verdict as judge
 from equipoise.stats.wilson import rate
 from equipoise.terms import Nonresponse

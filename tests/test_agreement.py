@@ -1,6 +1,7 @@
 """Agreement of raters and of draws, beside luck; consensus, and each rater without themselves."""
 
 import math
+import random
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from equipoise.stats.agreement import agreement
 from equipoise.stats.cohen import cohen_kappa, cohen_of
 from equipoise.stats.consensus import consensus, leave_one_out, pairwise
+from equipoise.stats.dawid_skene import dawid_skene
 from equipoise.stats.draws import majority_of_draws, self_agreement
 from equipoise.stats.undefined import Undefined
 
@@ -278,6 +280,19 @@ def test_each_rater_is_compared_with_what_the_others_agree_on(ratings):
         assert one.dropped == one.rated - wanted.n
 
 
+@given(RATINGS)
+def test_every_two_raters_are_compared_on_what_both_labelled(ratings):
+    latest = {(item, who): label for item, who, label in ratings if label is not None}
+    items = sorted({item for item, _ in latest})
+    order = list(dict.fromkeys(who for _, who in latest))
+    found = pairwise(ratings)
+    for one, other in combinations(order, 2):
+        wanted = cohen_kappa(*([latest.get((item, who)) for item in items] for who in (one, other)))
+        if wanted.n:
+            assert found.pop((one, other)) == wanted
+    assert not found
+
+
 def test_two_raters_have_no_gold_without_themselves_but_a_kappa_of_the_pair():
     ratings = [(item, who, label) for item, labels in enumerate(["xx", "yy", "xy", "yy"])
                for who, label in zip("AB", labels, strict=True)]
@@ -301,6 +316,55 @@ def test_leaving_one_out_may_settle_what_was_a_split():
 def test_nothing_rated_is_no_rater():
     assert leave_one_out([]) == leave_one_out([("i", "A", None)]) == ()
     assert pairwise([]) == {}
+
+
+# What is likely if raters err in ways of their own.
+
+
+def planted(accuracies, items=600, seed=4):
+    """Items with a true label, and raters right so often on each, else any other label."""
+    draws = random.Random(seed)
+    truth = {f"i{n}": draws.choice("xyz") for n in range(items)}
+    return truth, [
+        (item, rater, label if draws.random() < right else draws.choice("xyz".replace(label, "")))
+        for item, label in truth.items() for rater, right in accuracies.items()]
+
+
+def test_a_planted_expert_is_found_among_raters_who_guess_more():
+    accuracies = {"A": 0.95, "B": 0.7, "C": 0.6, "D": 0.55}
+    truth, rated = planted(accuracies)
+    found = dawid_skene(rated)
+    assert found.converged
+    for rater, right in accuracies.items():
+        own = sum(found.prevalence[true] * found.errors[rater][true][true] for true in "xyz")
+        assert own == pytest.approx(right, abs=4 * math.sqrt(right * (1 - right) / 600) + 0.02)
+    correct = sum(found.label(item) == label for item, label in truth.items())
+    majority = sum(
+        consensus(Counter(label for it, _, label in rated if it == item)) == truth[item]
+        for item in truth)
+    assert correct > majority + 30
+
+
+@given(RATINGS, st.randoms(use_true_random=False))
+def test_likely_labels_are_probabilities_and_order_does_not_matter(ratings, shuffler):
+    last = {(item, who): (item, who, label) for item, who, label in ratings if label is not None}
+    found, moved = dawid_skene(ratings, most_steps=30), [*last.values()]
+    shuffler.shuffle(moved)
+    assert dawid_skene(moved, most_steps=30) == found
+    if not last:
+        assert found == Undefined("no_data")
+        return
+    assert set(found.chances) == {item for item, _ in last}
+    rows = [found.prevalence, *found.chances.values(),
+            *(row for table in found.errors.values() for row in table.values())]
+    for row in rows:
+        assert sum(row.values()) == pytest.approx(1) and min(row.values()) >= 0
+
+
+def test_where_all_agree_the_label_is_certain_and_a_tie_is_none():
+    agreed = dawid_skene([(item, who, label) for item, label in enumerate("xyxy") for who in "AB"])
+    assert agreed.chances[0]["x"] == 1 and agreed.errors["A"]["y"]["y"] == 1
+    assert dawid_skene([("i", "A", "x"), ("i", "B", "y")]).label("i") == Undefined("tied")
 
 
 # Draws.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import golden_debates
+import golden_fingerprint
 import golden_label_swap
 import golden_replay
 import golden_small
@@ -62,7 +63,8 @@ BUILT = {f.__name__: f for f in (
     golden_debates.disagreement_index, golden_debates.paired_difference,
     golden_debates.flip_measures, golden_debates.hedging_rules, golden_debates.publication_gate,
     golden_debates.sign_test, golden_debates.minimum_detectable_effect,
-    *golden_replay.BUILT,
+    *golden_replay.BUILT, golden_fingerprint.fingerprint_distance,
+    golden_fingerprint.tree_and_map,
 )}
 
 

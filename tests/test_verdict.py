@@ -11,20 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.stats.multiplicity import adjusted
 from equipoise.stats.noise_floor import floor_of, net_95, noise_floor
 from equipoise.stats.non_inferiority import non_inferiority, power_for_margin, units_for_margin
 from equipoise.stats.paired import paired, tango_score
 from equipoise.stats.sequential import evidence, false_alarm, peeking_inflation
-from equipoise.stats.sign_test import (
-    detectable,
-    least_wins,
-    power,
-    rejections,
-    sign_test,
-)
+from equipoise.stats.shipping import RunVerdict, shipping
+from equipoise.stats.sign_test import detectable, least_wins, power, rejections, sign_test
 from equipoise.stats.suite_size import binomials, detectable_over_noise, units_for_net
 from equipoise.stats.undefined import Undefined
-from equipoise.stats.verdict import Comparison, Plan, RunVerdict, shipping, verdict
+from equipoise.stats.verdict import Comparison, Plan, verdict, verdicts
 
 MAYBE = st.none() | st.sampled_from([*"ab"])
 NONE = Undefined("no_data")
@@ -314,6 +310,38 @@ def test_counts_that_do_not_fit_are_refused():
     for change in ({"wins": 30, "losses": 7}, {"losses": -1}, {"errors": (109, 0)}):
         with pytest.raises(ValueError, match="do not fit"):
             replace(BETTER, **change)
+
+
+@given(st.lists(COMPARISONS, max_size=7))
+def test_comparisons_made_together_are_decided_by_holm(found):
+    compared = {str(i): (Plan(one.n, 0.3), one) for i, one in enumerate(found)}
+    together = verdicts(compared)
+    holm = adjusted([verdict(*one).p for one in compared.values()]).holm
+    for (name, said), p in zip(together.items(), holm, strict=True):
+        alone = verdict(*compared[name])
+        assert (said.p, said.p_adjusted, alone.p_adjusted) == (alone.p, p, alone.p)
+        if p >= 0.05:
+            assert said.kind == "no detectable difference"
+            assert (said.why == ("significant_only_alone",)) == (alone.p < 0.05)
+        else:
+            assert said.kind == alone.kind
+
+
+def test_seven_biases_at_thirty_six_openings_see_nothing():
+    # statistics.md 4.5: nine of nine are needed, and no effect gives 80% power.
+    nine, eight = (replace(BETTER, wins=n, losses=0, floor=floor_of(0, 36)) for n in (9, 8))
+    tied = replace(BETTER, wins=0, losses=0)
+    for first, kind in ((nine, "better"), (eight, "no detectable difference")):
+        found = verdicts(dict.fromkeys("bcdefg", (PLAN, tied)) | {"a": (PLAN, first)})
+        assert found["a"].kind == kind
+        assert found["a"].detectable_points == Undefined("too_few_units")
+
+
+def test_a_comparison_without_units_is_not_counted():
+    empty = Comparison(0, 0, 0, (0, 0), (0, 0), FLOOR, reader_trusted=True)
+    found = verdicts({"a": (PLAN, BETTER), "b": (PLAN, empty)})
+    assert found["a"].p_adjusted == found["a"].p and found["b"].kind == "no verdict"
+    assert verdicts({}) == {}
 
 
 # Shipping.

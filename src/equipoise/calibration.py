@@ -67,8 +67,8 @@ def trust(found: Calibration, human: Rate, gate: Gate = "estimate") -> Trust:
 
     Near enough is no more than .10 below the agreement of two people, which must be known. With
     `gate` "lower bound" it is the lower Wilson limits that must reach .85, which takes 39 of 40;
-    the estimate that reaches it is below it in truth half of the time. Fractions are compared as
-    fractions.
+    by the estimate a reader whose true rates are .80 passes 8 times in 100. Fractions are compared
+    as fractions.
 
     >>> at_the_bar = Calibration(Confusion(34, 6, 34, 6))
     >>> trust(at_the_bar, rate(36, 40)).trusted, trust(at_the_bar, rate(39, 40)).reasons

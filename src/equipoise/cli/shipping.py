@@ -21,7 +21,7 @@ from equipoise.instruments.replay.suite import SHIPPED, Suite, Turn, suite
 from equipoise.ledger import Ledger
 from equipoise.report import verdicts
 from equipoise.report.words import p_value
-from equipoise.stats.verdict import RunVerdict, shipping
+from equipoise.stats.shipping import RunVerdict, shipping
 from equipoise.stimuli import load
 from equipoise.terms import Misuse, Observation
 

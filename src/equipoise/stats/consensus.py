@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +51,7 @@ def leave_one_out(ratings: Iterable[Labelled]) -> tuple[LeftOut, ...]:
     """Each rater's agreement with the consensus of the others, in the order raters first occur.
 
     A rater's last label of an item counts. With two raters nothing is compared, since one other
-    cannot agree: see `pairwise`.
+    cannot agree: see `pairwise`. What a person adjudicated does not bring an item back.
 
     >>> three = [("i", rater, label) for rater, label in zip("ABC", "xxy")]
     >>> [(found.rater, found.cohen.n, found.cohen.agreed.count) for found in leave_one_out(three)]
@@ -61,16 +60,17 @@ def leave_one_out(ratings: Iterable[Labelled]) -> tuple[LeftOut, ...]:
     given = _last(ratings)
     if not given:
         return ()
-    items, item = _codes(key[0] for key in given)
-    raters, rater = _codes(key[1] for key in given)
-    labels, label = _codes(given.values())
+    items, item = codes(key[0] for key in given)
+    raters, rater = codes(key[1] for key in given)
+    labels, label = codes(given.values())
     agreed, kept = _without(item, label, len(items), len(labels))
     rated = np.bincount(rater).tolist()
     tables: list[dict[tuple[Hashable, Hashable], int]] = [{} for _ in raters]
+    k = len(labels)
     cells, counts = np.unique(
-        np.stack([rater[kept], label[kept], agreed[kept]]), axis=1, return_counts=True)
-    for (g, own, theirs), count in zip(cells.T.tolist(), counts.tolist(), strict=True):
-        tables[g][own, theirs] = count
+        (rater[kept] * k + label[kept]) * k + agreed[kept], return_counts=True)
+    for cell, count in zip(cells.tolist(), counts.tolist(), strict=True):
+        tables[cell // (k * k)][cell // k % k, cell % k] = count
     compared = map(cohen_of, tables)
     return tuple(
         LeftOut(name, n, n - found.n, found)
@@ -105,25 +105,40 @@ def pairwise(ratings: Iterable[Labelled]) -> Mapping[tuple[Hashable, Hashable], 
     1.0
     """
     given = _last(ratings)
-    place = {rater: at for at, rater in enumerate(dict.fromkeys(rater for _, rater in given))}
-    of: dict[Hashable, list[tuple[Hashable, Hashable]]] = defaultdict(list)
-    for (item, rater), label in given.items():
-        of[item].append((rater, label))
-    tables: dict[tuple[Hashable, Hashable], dict[tuple[Hashable, Hashable], int]] = {}
-    for rated in of.values():
-        rated.sort(key=lambda one: place[one[0]])
-        for (one, label), (other, its) in combinations(rated, 2):
-            table = tables.setdefault((one, other), {})
-            table[label, its] = table.get((label, its), 0) + 1
-    return {pair: cohen_of(table) for pair, table in tables.items()}
+    if not given:
+        return {}
+    _, item = codes(key[0] for key in given)
+    raters, rater = codes(key[1] for key in given)
+    labels, label = codes(given.values())
+    order = np.lexsort((rater, item))
+    rater, label, size = rater[order], label[order], np.bincount(item)
+    start, k = np.cumsum(size) - size, len(labels)
+    found = [np.zeros(0, np.int64)]
+    for n in np.unique(size[size > 1]).tolist():
+        one, other = (start[size == n][:, None] + places for places in np.triu_indices(n, 1))
+        pair = rater[one] * len(raters) + rater[other]
+        found.append(((pair * k + label[one]) * k + label[other]).ravel())
+    tables: dict[int, dict[tuple[Hashable, Hashable], int]] = defaultdict(dict)
+    cells, counts = np.unique(np.concatenate(found), return_counts=True)
+    for cell, count in zip(cells.tolist(), counts.tolist(), strict=True):
+        tables[cell // (k * k)][cell // k % k, cell % k] = count
+    return {
+        (raters[pair // len(raters)], raters[pair % len(raters)]): cohen_of(table)
+        for pair, table in tables.items()
+    }
 
 
 def _last(ratings: Iterable[Labelled]) -> dict[tuple[Hashable, Hashable], Hashable]:
     return {(item, rater): label for item, rater, label in ratings if label is not None}
 
 
-def _codes(values: Iterable[Hashable]) -> tuple[list[Hashable], Integers]:
-    """The distinct values as they first occur, and each value's place among them."""
+def codes(values: Iterable[Hashable]) -> tuple[list[Hashable], Integers]:
+    """The distinct values as they first occur, and each value's place among them.
+
+    >>> found, places = codes("abca")
+    >>> found, places.tolist()
+    (['a', 'b', 'c'], [0, 1, 2, 0])
+    """
     code: dict[Hashable, int] = {}
     found = [code.setdefault(value, len(code)) for value in values]
     return list(code), np.array(found, np.int64)

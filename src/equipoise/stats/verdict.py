@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from equipoise.stats.multiplicity import adjusted
 from equipoise.stats.noise_floor import NoiseFloor
 from equipoise.stats.paired import paired
 from equipoise.stats.sign_test import detectable, sign_test
@@ -18,7 +19,10 @@ Gate = Literal[
     "no_units", "sample_count_changed", "error_rate_over_5_percent", "no_noise_floor",
     "pending_split", "reader_uncalibrated", "readers_disagree",
 ]
-Why = Literal["inside_noise_floor", "margin_below_detectable", "interval_passes_margin"]
+Why = Literal[
+    "significant_only_alone", "inside_noise_floor", "margin_below_detectable",
+    "interval_passes_margin",
+]
 ALPHA, WANTED, MOST_ERRORS = 0.05, 0.8, 5
 """MOST_ERRORS is in percent of a variant's calls; exactly as many are allowed."""
 
@@ -64,11 +68,12 @@ class Comparison:
 class Verdict:
     """What may be said, with what it rests on; points are of 100, over all units.
 
-    `gates` are all that forbid a verdict, empty where there is one. `why` says what kept a
-    significant gain or a registered margin from being called. `p` is the two-sided sign test's,
-    `low` to `high` Tango's 95% interval of the net, `detectable` the smallest net seen with 80%
-    power at the planned discordance, `floor` the net that noise alone makes. The figures are there
-    without a verdict too.
+    `gates` are all that forbid a verdict, empty where there is one. `why` says what kept a small p
+    or a registered margin from being called. `p` is the two-sided sign test's, and `p_adjusted`,
+    which decides, what it comes to among the comparisons made together. `low` to `high` is Tango's
+    95% interval of the net, `detectable` the smallest net seen with 80% power at the planned
+    discordance, `floor` the net that noise alone makes. The figures are there without a verdict
+    too.
     """
 
     kind: Kind
@@ -78,6 +83,7 @@ class Verdict:
     wins: int
     losses: int
     p: float
+    p_adjusted: float
     net_points: float | Undefined
     low_points: float | Undefined
     high_points: float | Undefined
@@ -97,15 +103,50 @@ def verdict(plan: Plan, comparison: Comparison) -> Verdict:
     >>> verdict(Plan(36, 0.3), Comparison(36, 10, 1, (0, 0), (108, 108), floor, 1, True)).gates
     ('no_noise_floor', 'pending_split')
     """
+    return _said(plan, comparison, 1, _p(comparison))
+
+
+def verdicts(compared: Mapping[str, tuple[Plan, Comparison]]) -> dict[str, Verdict]:
+    """A verdict of each of several comparisons that were registered together, under Holm (1979).
+
+    The chance that any is called better or worse by luck is kept below .05: the adjusted p decides
+    in place of the own, and what is detectable is at the first step, .05 over how many there are.
+    A comparison without units is none, and is not counted.
+
+    >>> from equipoise.stats.noise_floor import floor_of
+    >>> six = Comparison(36, 6, 0, (0, 0), (108, 108), floor_of(0, 36), reader_trusted=True)
+    >>> verdict(Plan(36, 0.3), six).kind
+    'better'
+    >>> found = verdicts({"a": (Plan(36, 0.3), six), "b": (Plan(36, 0.3), six)})
+    >>> found["a"].kind, found["a"].p, found["a"].p_adjusted
+    ('no detectable difference', 0.03125, 0.0625)
+    """
+    own = [_p(comparison) if comparison.n else Undefined("no_data")
+           for _, comparison in compared.values()]
+    family = sum(not isinstance(p, Undefined) for p in own)
+    return {
+        name: _said(plan, comparison, family, 1.0 if isinstance(p, Undefined) else p)
+        for (name, (plan, comparison)), p in zip(
+            compared.items(), adjusted(own).holm, strict=True)
+    }
+
+
+def _p(comparison: Comparison) -> float:
+    return sign_test(comparison.wins, comparison.losses).p
+
+
+def _said(plan: Plan, comparison: Comparison, family: int, p: float) -> Verdict:
+    """The verdict by a p adjusted for a family of so many comparisons."""
     n, wins, losses = comparison.n, comparison.wins, comparison.losses
     ties, floor = n - wins - losses, comparison.floor
     tested, net = sign_test(wins, losses, ties), paired(0, wins, losses, ties)
-    least = detectable(n, plan.discordance, ALPHA, WANTED).exact if n else Undefined("no_data")
+    none = Undefined("no_data")
+    least = detectable(n, plan.discordance, ALPHA / family, WANTED).exact if n else none
     low, high, seen = (_points(share) for share in (net.low, net.high, least))
     gates = tuple(_gates(plan, comparison))
-    kind, why = ("no verdict", ()) if gates else _kind(plan, comparison, tested.p, low, seen)
+    kind, why = ("no verdict", ()) if gates else _kind(plan, comparison, p, low, seen)
     return Verdict(
-        kind, gates, why, n, wins, losses, tested.p, tested.net_points, low, high, seen,
+        kind, gates, why, n, wins, losses, tested.p, p, tested.net_points, low, high, seen,
         floor if isinstance(floor, Undefined) else floor.net_points,
     )
 
@@ -142,6 +183,8 @@ def _kind(
         if _above_floor(comparison):
             return "better", ()
         why.append("inside_noise_floor")
+    elif _p(comparison) < ALPHA:
+        why.append("significant_only_alone")
     if plan.margin_points is not None:
         if isinstance(seen, Undefined) or plan.margin_points <= seen:
             why.append("margin_below_detectable")
@@ -157,56 +200,3 @@ def _above_floor(comparison: Comparison) -> bool:
     floor = comparison.floor
     return not isinstance(floor, Undefined) and (
         (comparison.wins - comparison.losses) * floor.n > floor.net * comparison.n)
-
-
-ShipRule = Literal["two_independent_better", "single_twice_floor", "none"]
-
-
-@dataclass(frozen=True, slots=True)
-class RunVerdict:
-    """A verdict of one run, with the hash of the samples it was on where that is known."""
-
-    run: str
-    kind: Kind
-    net_points: float | Undefined
-    floor_points: float | Undefined
-    samples: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Shipping:
-    """Whether a change is ready to ship, and by which rule.
-
-    `same_samples`: both runs were on the same samples, so that only the model's noise is beaten.
-    `worse` names the runs that found it worse, which the rule does not weigh and a person should.
-    """
-
-    ship: bool
-    rule: ShipRule
-    same_samples: bool
-    worse: tuple[str, ...]
-
-
-def shipping(verdicts: Sequence[RunVerdict]) -> Shipping:
-    """Ready with *better* in two distinct runs, or one *better* by twice its noise floor or more.
-
-    Chance gives two false ones with probability .000625 at the most. Source: golden ship_rule.
-
-    >>> shipping([RunVerdict("r1", "better", 34.0, 17.0)]).rule
-    'single_twice_floor'
-    """
-    better = {each.run: each for each in verdicts if each.kind == "better"}
-    worse = tuple(dict.fromkeys(each.run for each in verdicts if each.kind == "worse"))
-    if len(better) >= 2:
-        samples = {each.samples for each in better.values()}
-        same = len(samples) == 1 and "" not in samples
-        return Shipping(True, "two_independent_better", same, worse)
-    if any(_twice(each) for each in better.values()):
-        return Shipping(True, "single_twice_floor", False, worse)
-    return Shipping(False, "none", False, worse)
-
-
-def _twice(each: RunVerdict) -> bool:
-    # Points are one division of whole numbers, rounded once: equal fractions are equal here too.
-    net, floor = each.net_points, each.floor_points
-    return not isinstance(net, Undefined) and not isinstance(floor, Undefined) and net >= 2 * floor
