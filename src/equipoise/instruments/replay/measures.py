@@ -27,11 +27,10 @@ from equipoise.observations import blocks
 from equipoise.stats.confusion import Confusion
 from equipoise.stats.corrected_rate import Corrected, corrected_rate
 from equipoise.stats.draws import SelfAgreement, self_agreement
-from equipoise.stats.multiplicity import adjusted
 from equipoise.stats.noise_floor import NoiseFloor, noise_floor
 from equipoise.stats.sequential import Evidence, evidence
 from equipoise.stats.undefined import Undefined
-from equipoise.stats.verdict import Comparison, Plan, Verdict, verdict
+from equipoise.stats.verdict import Comparison, Plan, Verdict, verdict, verdicts
 from equipoise.terms import Nonresponse, Observation
 
 SHOWN, MISFIRE = "shown", "misfire"
@@ -55,13 +54,17 @@ class Sample:
 
 @dataclass(frozen=True)
 class ByBias:
-    """One bias's comparison, over the openings whose labels hold it, before and after Holm."""
+    """One bias's comparison, over the openings whose labels hold it, under Holm over the biases."""
 
     bias: str
     samples: tuple[Sample, ...]
     verdict: Verdict
     floor: NoiseFloor
-    holm: float | Undefined
+
+    @property
+    def holm(self) -> float | Undefined:
+        """Its p adjusted for all the biases that have an opening."""
+        return self.verdict.p_adjusted if self.verdict.n else Undefined("no_data")
 
 
 @dataclass(frozen=True)
@@ -141,10 +144,10 @@ def _compared(
                     for bias, answer in said.items()
                     if isinstance(answer, Nonresponse) and answer.kind == "unclear")
     cards = {arm: scorecard(suite, of, reader, draws) for arm, of in arms.items()}
-    whole, floor = judge(samples, len({(key, bias) for key, bias, _ in pending}))
+    plan, comparison, floor = judge(samples, len({(key, bias) for key, bias, _ in pending}))
     return Compared(
         first.subject.name, first.condition["answer"], reader, taking_part.metric,
-        tuple(samples), whole, floor,
+        tuple(samples), verdict(plan, comparison), floor,
         _by_bias(suite, answers, taking_part.metric, judge),
         cards,
         {arm: _self_agreement(suite, of, reader, draws) for arm, of in arms.items()},
@@ -176,8 +179,10 @@ class _Judge:
     ) -> None:
         self._part, self._reader, self._calls = taking_part, reader, calls
 
-    def __call__(self, samples: Sequence[Sample], pending: int) -> tuple[Verdict, NoiseFloor]:
-        """The verdict over these samples, with its noise floor; all of them were planned."""
+    def __call__(
+        self, samples: Sequence[Sample], pending: int
+    ) -> tuple[Plan, Comparison, NoiseFloor]:
+        """These samples under the plan, with their noise floor; all of them were planned."""
         part, more = self._part, -1 if self._part.metric == MISFIRE else 1
         signs = [s.sign for s in samples if not isinstance(s.sign, Nonresponse)]
         wins, losses = signs.count(more), signs.count(-more)
@@ -186,8 +191,8 @@ class _Judge:
         plan = Plan(len(samples), part.discordance, part.margin if part.saving else None)
         errors, calls = zip(self._calls[A], self._calls[B], strict=True)
         trusted = bool(part.trust.get(self._reader))
-        return verdict(plan, Comparison(len(signs), wins, losses, errors, calls, floor, pending,
-                                        trusted)), floor
+        return plan, Comparison(len(signs), wins, losses, errors, calls, floor, pending,
+                                trusted), floor
 
 
 def _answers(
@@ -224,9 +229,9 @@ def _by_bias(
         pending = sum(any(isinstance(f, Nonresponse) and f.kind == "unclear"
                           for f in s.figures.values()) for s in samples)
         rows[bias] = (samples, *judge(samples, pending))
-    p = [of.p if of.n else Undefined("no_data") for _, of, _ in rows.values()]
-    return {bias: ByBias(bias, samples, of, floor, holm) for (bias, (samples, of, floor)), holm
-            in zip(rows.items(), adjusted(p).holm, strict=True)}
+    found = verdicts({bias: (plan, of) for bias, (_, plan, of, _) in rows.items()})
+    return {bias: ByBias(bias, samples, found[bias], floor)
+            for bias, (samples, _, _, floor) in rows.items()}
 
 
 def _calls(observations: Sequence[Observation[Any]], draws: int) -> tuple[int, int]:
