@@ -16,10 +16,12 @@ import pytest
 from equipoise.ledger import verify
 
 GOLDEN = Path(__file__).parent / "golden_ledger"
-LEDGERS = {"ledger.db": ("demo", 1 + 2 * 288), "label_swap.db": ("swap", 1 + 2 * 600)}
+LEDGERS = {"ledger.db": ("demo", 1 + 2 * 288), "label_swap.db": ("swap", 1 + 2 * 600),
+           "replay.db": ("replayed", 1 + 2 * 786)}
 """Each ledger's run, and how many entries it holds: a registration, an intent and a reply a call.
 
-The second holds two planted judges and two decisions, one of the judges with losses.
+The second holds two planted judges and two decisions, one of the judges with losses; the third a
+planted engine over five openings, three draws an arm, read by one reader.
 """
 
 NO_NETWORK = """
@@ -33,7 +35,8 @@ main()
 
 
 def expected_of(ledger: str) -> Path:
-    return GOLDEN / ("expected.json" if ledger == "ledger.db" else "expected_label_swap.json")
+    about = ledger.removesuffix(".db")
+    return GOLDEN / ("expected.json" if about == "ledger" else f"expected_{about}.json")
 
 
 def made(folder: Path, ledger: str, *words: str, **settings: str) -> bytes:
