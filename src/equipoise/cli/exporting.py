@@ -160,7 +160,10 @@ def formula_safe(text: str) -> str:
 
 def _csv(rows: Sequence[Mapping[str, Any]], raw: bool) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]) if rows else ["subject"], lineterminator="\n")
+    # All text is quoted: the writer leaves a carriage return bare, and what stands after it would
+    # begin a row of its own.
+    writer = csv.DictWriter(out, list(rows[0]) if rows else ["subject"], lineterminator="\n",
+                            quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
     for found in rows:
         writer.writerow(found if raw else _safe(found))

@@ -131,7 +131,7 @@ def read(ledger: Ledger, run: Run, found: Registration, how: How, as_json: bool)
     made = read_cells(ledger, run, found, how)
     counts = Counter(_row(cell, reading) for cell, reading in made.cells
                      if not cell.again and reading is not None)
-    copies = Counter(cell.again for cell, _ in made.cells if cell.again)
+    copies = Counter(cell.again.partition(" ")[0] for cell, _ in made.cells if cell.again)
     totals: Counter[str] = Counter()
     for (subject, *_), n in counts.items():
         totals[subject] += n
@@ -158,16 +158,17 @@ def _row(cell: Cell, reading: Reading[Any]) -> tuple[str, str, str, str]:
 
 def _say_of(found: Registration, made: ReadCells, copies: Counter[str]) -> None:
     of = said_of(found)
-    say(f"Imported from {of['file']} ({of['tool']} {of['version']}, task {of['task']}); nothing was"
-        " registered before it was asked.")
+    tool = f"{of['tool']} {of['version']}".strip()
+    say(printable(f"Imported from {of['file']} ({tool}, task {of['task']}); nothing was registered"
+                  " before it was asked.", 600))
     if made.options:
         say(f"Options are from {made.options}.")
     if copies["cache"]:
-        say(f"{copies['cache']:,} more draws came from a cache with the text of another: each is"
-            " that draw over again, and is not counted.")
+        say(f"{copies['cache']:,} more draws came from a cache with the text of another of their"
+            " cell: each is that draw over again, and is not counted.")
     if copies["filter"]:
-        say(f"{copies['filter']:,} more lines hold the same replies under another filter, and are"
-            " not counted.")
+        say(f"{copies['filter']:,} more replies are the same ones under another filter, and are not"
+            " counted.")
 
 
 def rows(made: ReadCells) -> list[dict[str, Any]]:

@@ -84,14 +84,14 @@ def _plan(form: str, log: Log, file: str, digest: str, subject: str | None) -> R
     subjects: dict[str, None] = {}
     items: dict[str, None] = {}
     copies: Counter[str] = Counter()
-    seen: set[tuple[str, str, int]] = set()
+    seen: set[tuple[str, str, int, str]] = set()
     draws = 0
     for record in log.records():
         subjects[subject or record.subject] = None
         items[record.item] = None
         draws = max(draws, record.draw)
-        copies[record.again] += 1
-        at = subject or record.subject, record.item, record.draw
+        copies[record.again.partition(" ")[0]] += 1
+        at = subject or record.subject, record.item, record.draw, record.again
         if at in seen:
             raise NotARecord(f"draw {record.draw} of {record.item!r} stands twice for {at[0]!r}"
                              f"{'; leave --subject out' if subject else ''}")

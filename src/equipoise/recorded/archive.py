@@ -7,7 +7,6 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import IO
 
 import zstandard
 
@@ -26,9 +25,10 @@ class Archive:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file: IO[bytes] = path.open("rb")
+        self._path = path
         try:
-            found = zipfile.ZipFile(self._file).infolist()
+            with zipfile.ZipFile(path) as archive:
+                found = archive.infolist()
         except (zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError, EOFError,
                 OverflowError, struct.error) as error:
             raise NotARecord(f"not a whole zip file ({error})") from error
@@ -60,15 +60,13 @@ class Archive:
         return made
 
     def _packed(self, info: zipfile.ZipInfo) -> bytes:
-        self._file.seek(info.header_offset)
-        mark, name, extra = LOCAL.unpack(self._file.read(LOCAL.size))
-        if mark != b"PK\x03\x04":
-            raise ValueError("no member begins where one should")
-        self._file.seek(name + extra, io.SEEK_CUR)
-        return self._file.read(info.compress_size)
-
-    def close(self) -> None:
-        self._file.close()
+        with self._path.open("rb") as file:
+            file.seek(info.header_offset)
+            mark, name, extra = LOCAL.unpack(file.read(LOCAL.size))
+            if mark != b"PK\x03\x04":
+                raise ValueError("no member begins where one should")
+            file.seek(name + extra, io.SEEK_CUR)
+            return file.read(info.compress_size)
 
 
 def _unpacked(packed: bytes, method: int, most: int) -> bytes:

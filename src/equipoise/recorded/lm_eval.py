@@ -41,7 +41,7 @@ def opened(path: Path, text: str | None) -> Log:
 
 
 def _records(text: str, subject: str) -> Iterator[Record]:
-    seen: dict[str, list[object]] = {}
+    seen: dict[str, list[list[Any]]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -49,10 +49,13 @@ def _records(text: str, subject: str) -> Iterator[Record]:
         name = sample.get("doc_id")
         if not isinstance(name, str | int) or not isinstance(sample.get("resps"), list):
             raise NotARecord(f"{where}no doc_id and resps, so no sample of lm-eval")
-        before = seen.setdefault(str(name), [])
-        again = "filter" if sample["resps"] in before else ""
-        before.append(sample["resps"])
-        yield Record(subject, str(name), len(before), line.encode(),
+        before, responses = seen.setdefault(str(name), []), sample["resps"]
+        draw, again = 1 + sum(len(list(_replies(one))) for one in before), ""
+        if responses in before:
+            draw, again = 1, f"filter {text_at(sample, 'filter')}"
+        else:
+            before.append(responses)
+        yield Record(subject, str(name), draw, line.encode(),
                      as_prompt(sample.get("arguments")), again)
 
 
@@ -67,18 +70,21 @@ def look(raw: bytes) -> Looked:
 
 def _said(sample: dict[str, Any]) -> Iterator[Completion | Nonresponse]:
     responses = sample.get("resps")
-    found = responses if isinstance(responses, list) else []
+    found = list(_replies(responses if isinstance(responses, list) else []))
     if not _asked_for_text(sample):
         yield NO_TEXT
         return
-    told = False
-    for response in found:
-        for text in response if isinstance(response, list) else [response]:
-            told = True
-            yield (Completion(text, "other") if isinstance(text, str) else
-                   Nonresponse("error", f"the log holds no text, but {json.dumps(text)[:100]}"))
-    if not told:
+    for text in found:
+        yield (Completion(text, "other") if isinstance(text, str) else
+               Nonresponse("error", f"the log holds no text, but {json.dumps(text)[:100]}"))
+    if not found:
         yield Nonresponse("error", "the log holds no reply")
+
+
+def _replies(responses: list[Any]) -> Iterator[Any]:
+    """The replies of a line: a list for each request, with its repeats."""
+    for response in responses:
+        yield from response if isinstance(response, list) else [response]
 
 
 def _asked_for_text(sample: dict[str, Any]) -> bool:
