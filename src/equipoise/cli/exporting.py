@@ -162,8 +162,8 @@ def _csv(rows: Sequence[Mapping[str, Any]], raw: bool) -> str:
     out = io.StringIO()
     # All text is quoted: the writer leaves a carriage return bare, and what stands after it would
     # begin a row of its own.
-    writer = csv.DictWriter(out, list(rows[0]) if rows else ["subject"], lineterminator="\n",
-                            quoting=csv.QUOTE_NONNUMERIC)
+    names = list(dict.fromkeys(name for found in rows for name in found)) or ["subject"]
+    writer = csv.DictWriter(out, names, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
     for found in rows:
         writer.writerow(found if raw else _safe(found))

@@ -72,6 +72,8 @@ def cells(ledger: Ledger, run: Run, form: str) -> Iterator[Cell]:
 def read_cells(ledger: Ledger, run: Run, found: Registration, how: How) -> ReadCells:
     """An imported run's cells read by one reader; raises Misuse where it cannot be made ready."""
     every = list(cells(ledger, run, found.suite))
+    if how.reader is None and (how.words or how.contract):
+        raise Misuse("--words and --contract are for a reader: name one with --reader.")
     if how.reader is None:
         return ReadCells([(cell, None) for cell in every], "", "")
     if how.reader not in READERS:

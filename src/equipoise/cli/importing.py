@@ -17,7 +17,7 @@ from equipoise.ledger.portable import MAGIC, Carried, take
 from equipoise.ledger.store import require_name
 from equipoise.ledger.words import pack_reply
 from equipoise.recorded.forms import DIALECT, FORMS, opened
-from equipoise.recorded.record import Log, NotARecord, Record
+from equipoise.recorded.record import Log, NotARecord, Record, plain
 from equipoise.registration import Registration
 from equipoise.terms import Misuse, Reply, Request, Subject, content_hash
 
@@ -34,6 +34,8 @@ def import_file(
     try:
         with file.open("rb") as begun:
             whole_run = form == "run" or (form is None and begun.read(16) == MAGIC)
+        if whole_run and subject is not None:
+            raise Misuse("--subject names the model of a log; a run has its own subjects.")
         if whole_run:
             found = take(ledger, file, name)
             return _show(found, ledger, f"the run {found.name}", as_json)
@@ -87,8 +89,8 @@ def _plan(form: str, log: Log, file: str, digest: str, subject: str | None) -> R
     seen: set[tuple[str, str, int, str]] = set()
     draws = 0
     for record in log.records():
-        subjects[subject or record.subject] = None
-        items[record.item] = None
+        subjects[plain(subject or record.subject)] = None
+        items[plain(record.item)] = None
         draws = max(draws, record.draw)
         copies[record.again.partition(" ")[0]] += 1
         at = subject or record.subject, record.item, record.draw, record.again
@@ -99,8 +101,9 @@ def _plan(form: str, log: Log, file: str, digest: str, subject: str | None) -> R
         FORMS[form].look(record.raw)
     if not seen:
         raise NotARecord("it holds no records")
-    declared = {"file": file, "sha256": digest, "tool": FORMS[form].tool, "version": log.version,
-                "task": log.task, "copies": {k: n for k, n in copies.items() if k}}
+    declared = {"file": plain(file), "sha256": digest, "tool": FORMS[form].tool,
+                "version": plain(log.version), "task": plain(log.task),
+                "copies": {kind: n for kind, n in copies.items() if kind}}
     return Registration(
         IMPORTED, form, content_hash({HEADER: log.header}),
         tuple(_subject(one, form).as_json() for one in subjects), tuple(items), {}, draws,
@@ -140,7 +143,7 @@ def _settled(
     record: Record, before: int, place: int, subject: str | None, form: str
 ) -> Iterator[Draft]:
     run, intent = before + 1, before + 2 + 2 * place
-    of = _subject(subject or record.subject, form)
+    of = _subject(plain(subject or record.subject), form)
     stage = f"{STAGE}/{record.again}" if record.again else STAGE
     key = "/".join(map(escaped, (of.name, record.item, str(record.draw))))
     yield Draft(Entry("intent", run, key, stage, 1), request=Request(of, (), body=record.prompt))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,13 +54,12 @@ def write(ledger: Ledger, run: Run, stamp: str, out: Path) -> Head:
 
     `stamp` names the stimuli it was shown. Raises OSError where the disk does.
     """
-    head, files = ledger.head(), ledger.stimuli(stamp)
+    files = ledger.stimuli(stamp)
     with TemporaryDirectory(dir=out.parent, prefix=f".{out.name[:100]}.") as folder:
         path = Path(folder) / "run.db"
         apart = Ledger.open(path)
         try:
-            apart.journal.take_in(files, lambda before: _with_origin(
-                drafts(numbered(ledger.kept(run.seq)), run.name, before), ledger, run, head))
+            apart.journal.take_in(files, lambda before: _with_origin(ledger, run))
         finally:
             apart.close()
         made = chain.published(path)
@@ -71,18 +69,18 @@ def write(ledger: Ledger, run: Run, stamp: str, out: Path) -> Head:
     return made
 
 
-def _with_origin(
-    carried: Iterable[Draft], ledger: Ledger, run: Run, head: Head
-) -> Iterator[Draft]:
-    yield from carried
-    ends = [{"entry": kept.seq, "link": kept.link.hex()} for kept in _ends(ledger.kept(run.seq))]
-    said = {"ledger": str(head), "run": run.name, "first": ends[0], "last": ends[-1]}
+def _with_origin(ledger: Ledger, run: Run) -> Iterator[Draft]:
+    """A run's entries, then the note that says where they stood."""
+    ends: list[dict[str, Any]] = []
+
+    def seen() -> Iterator[Kept]:
+        for kept in ledger.kept(run.seq):
+            ends[1:] = [{"entry": kept.seq, "link": kept.link.hex()}]
+            yield kept
+
+    yield from drafts(numbered(seen()), run.name, 0)
+    said = {"ledger": str(ledger.head()), "run": run.name, "first": ends[0], "last": ends[-1]}
     yield Draft(Entry("note", 1, key=EXPORTED), canonical_json(said))
-
-
-def _ends(kept: Iterator[Kept]) -> list[Kept]:
-    first = next(kept)
-    return [first, *deque(kept, maxlen=1)]
 
 
 def numbered(kept: Iterable[Kept]) -> Iterator[Kept]:

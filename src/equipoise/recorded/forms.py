@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.recorded import inspect, lm_eval, promptfoo
 from equipoise.recorded.record import Log, Looked, NotARecord
+from equipoise.recorded.slices import members
 from equipoise.terms import Completion, Fault, Misuse, Reply
 
 LARGEST_TEXT = 1_500_000_000
+MARKS: Mapping[str, Sequence[set[str]]] = {
+    "lm-eval": [{"doc_id", "resps"}], "inspect": [{"eval", "status"}],
+    "promptfoo": [{"promptIdx"}, {"results"}, {"evalId"}],
+}
+"""The keys that show a form: of a log as a whole, or of its first line."""
+
 DIALECT = "recorded-"
 
 
@@ -69,24 +76,26 @@ def _text(path: Path) -> str:
 
 
 def _shown(text: str) -> str | None:
-    """The one form that a text shows by its keys."""
-    first = text.lstrip().partition("\n")[0]
+    """The one form that a text shows by its keys; raises NotARecord for an object cut short."""
+    first, broken = text.lstrip().partition("\n")[0], None
     try:
         keys = set(json.loads(first))
     except (ValueError, TypeError, RecursionError):
-        keys = set(_keys(text))
-    marks = {"lm-eval": {"doc_id", "resps"}, "inspect": {"eval", "status"}}
-    for form, wanted in marks.items():
-        if wanted <= keys:
+        keys, broken = _keys(text)
+    for form, marks in MARKS.items():
+        if any(mark <= keys for mark in marks):
             return form
-    return "promptfoo" if {"promptIdx", "results"} & keys else None
+    if broken is not None and text.lstrip().startswith("{"):
+        raise broken
+    return None
 
 
-def _keys(text: str) -> list[str]:
-    """The keys of the object that the whole text is; none where it is no object."""
-    from equipoise.recorded.slices import members
-
+def _keys(text: str) -> tuple[set[str], NotARecord | None]:
+    """The keys of the object that the whole text is, as far as it can be read."""
+    keys: set[str] = set()
     try:
-        return [key for key, _, _ in members(text)]
-    except NotARecord:
-        return []
+        for key, _, _ in members(text):
+            keys.add(key)
+    except NotARecord as error:
+        return keys, error
+    return keys, None

@@ -19,6 +19,7 @@ from equipoise.recorded.record import (
     Record,
     as_prompt,
     count_at,
+    header_of,
     lettered,
     loaded,
     part,
@@ -70,7 +71,7 @@ def _log(header: dict[str, Any], records: Any) -> Log:
     if not text_at(header, "eval", "task") or not text_at(header, "eval", "model"):
         raise NotARecord("no task and model under \"eval\", so no Inspect log")
     return Log(text_at(header, "eval", "packages", "inspect_ai"), header["eval"]["task"],
-               json.dumps(header, ensure_ascii=True), records)
+               header_of(header), records)
 
 
 def _record(header: dict[str, Any], raw: bytes, where: str) -> Record:

@@ -20,11 +20,12 @@ from equipoise.recorded.record import (
     Record,
     as_prompt,
     count_at,
+    header_of,
     loaded,
     part,
     text_at,
 )
-from equipoise.recorded.slices import elements, line_of, members
+from equipoise.recorded.slices import elements, members
 from equipoise.terms import Completion, Finish, Nonresponse, Usage
 
 FAILED_TO_RUN = 2
@@ -48,9 +49,14 @@ def opened(path: Path, text: str | None) -> Log:
         raise NotARecord("no list of results, so no promptfoo log")
     version = text_at(header, "metadata", "promptfooVersion")
     task = text_at(header, "config", "description") or text_at(header, "evalId") or path.stem
-    return Log(version, task, json.dumps(header), lambda: _records(
-        (f"result {number} ({line_of(text, a)[:-2]}): ", text[a:b])
-        for number, (a, b) in enumerate(elements(text, start), 1)))
+    return Log(version, task, header_of(header), lambda: _records(_results(text, start)))
+
+
+def _results(text: str, start: int) -> Iterator[tuple[str, str]]:
+    line, last = 1, 0
+    for number, (begins, ends) in enumerate(elements(text, start), 1):
+        line, last = line + text.count("\n", last, begins), begins
+        yield f"result {number} (line {line}): ", text[begins:ends]
 
 
 def _is_lines(text: str) -> bool:
@@ -69,7 +75,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 def _records(found: Iterator[tuple[str, str]]) -> Iterator[Record]:
     items: dict[bytes, str] = {}
-    drawn: dict[tuple[str, str], list[str]] = {}
+    drawn: dict[tuple[str, str], list[str | None]] = {}
     for where, raw in found:
         result = loaded(raw, where)
         provider = result.get("provider")
@@ -81,11 +87,11 @@ def _records(found: Iterator[tuple[str, str]]) -> Iterator[Record]:
         prompt = as_prompt({"prompt": raw_prompt, "vars": part(result, "vars")})
         item = items.setdefault(prompt, f"test-{len(items) + 1}")
         before = drawn.setdefault((subject, item), [])
-        said, kept = _said(result), raw.encode()
-        text = said.text if isinstance(said, Completion) else ""
-        again = "cache" if part(result, "response", "cached") is True and text in before else ""
+        said, cached = _said(result), part(result, "response", "cached") is True
+        text = said.text if isinstance(said, Completion) else None
+        again = "cache" if cached and text is not None and text in before else ""
         before.append(text)
-        yield Record(subject, item, len(before), kept, prompt, again)
+        yield Record(subject, item, len(before), raw.encode(), prompt, again)
 
 
 def look(raw: bytes) -> Looked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ FINISHES: Mapping[str, Finish] = {
     "model_length": "length", "content_filter": "filter", "refusal": "filter",
 }
 """How a reply ended, in the words of the tools that say so; any other word is `other`."""
+
+SECRET = re.compile(r"(api.?key|secret|passw(or)?d|authorization|(access|auth).?token)$", re.I)
+STRUCK_OUT = "[key struck out]"
 
 
 class NotARecord(ValueError):
@@ -71,6 +75,33 @@ def loaded(raw: bytes | str, where: str = "") -> dict[str, Any]:
 def as_prompt(said: object) -> bytes:
     """What was asked, as JSON that holds whatever a log can."""
     return json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+
+
+def header_of(said: object) -> str:
+    """All of a log that is no record, as JSON, with the keys in it struck out.
+
+    >>> header_of({"config": {"apiKey": "sk-1", "max_tokens": 5}})
+    '{"config": {"apiKey": "[key struck out]", "max_tokens": 5}}'
+    """
+    return json.dumps(_without_keys(said))
+
+
+def _without_keys(said: object) -> object:
+    if isinstance(said, list):
+        return [_without_keys(one) for one in said]
+    if not isinstance(said, dict):
+        return said
+    return {name: STRUCK_OUT if isinstance(value, str) and SECRET.search(name)
+            else _without_keys(value) for name, value in said.items()}
+
+
+def plain(name: str) -> str:
+    """A name that any text can hold: what Unicode cannot is an escape.
+
+    >>> plain("a\\ud800")
+    'a\\\\ud800'
+    """
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def part(said: object, *path: str | int) -> Any:

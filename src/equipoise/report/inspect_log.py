@@ -13,6 +13,7 @@ import math
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +25,7 @@ REASONS: Mapping[str, str] = {"refused": "refusal", "invalid": "invalid_response
 STOPS: Mapping[str, str] = {
     "stop": "stop", "length": "max_tokens", "filter": "content_filter", "other": "unknown",
 }
-PLAIN = "|~ ,+"
+PLAIN, LONGEST = "~ ,+", 200
 
 
 class Sample(Struct, frozen=True):
@@ -102,7 +103,7 @@ def _scored(reader: str, samples: Sequence[Sample]) -> dict[str, Any]:
 def _sample(sample: Sample, model: str) -> dict[str, Any]:
     asked = [{"role": message.role, "content": message.text} for message in sample.asked]
     said: dict[str, Any] = {
-        "id": "|".join(quote(part, safe=PLAIN.replace("|", "")) for part in sample.cell),
+        "id": named(sample.cell),
         "epoch": sample.draw, "input": asked, "target": sample.target, "messages": asked,
         "output": {"model": model, "choices": [], "completion": ""},
         "scores": {name: _score(name, reading, sample.row)
@@ -118,6 +119,18 @@ def _sample(sample: Sample, model: str) -> dict[str, Any]:
         "messages": [*asked, reply],
         "output": {"model": model, "choices": [choice], "completion": sample.reply},
     }
+
+
+def named(cell: Sequence[str]) -> str:
+    """A cell's name as part of a file's name: what could be a path in it is escaped.
+
+    >>> named(("../a", "plain"))
+    '..%2Fa|plain'
+    """
+    safe = "|".join(quote(part, safe=PLAIN, errors="backslashreplace") for part in cell)
+    if len(safe) <= LONGEST:
+        return safe
+    return f"{safe[:LONGEST - 20]}~{sha256(safe.encode()).hexdigest()[:16]}"
 
 
 def _score(name: str, reading: Reading[Any], row: Mapping[str, Any]) -> dict[str, Any]:
