@@ -15,8 +15,18 @@ import zstandard
 import dying
 from equipoise.cli.running import read_run
 from equipoise.ledger import Ledger, portable, verify
+from equipoise.ledger.chain import Entry
+from equipoise.ledger.journal import Draft
 from equipoise.registration import Registration
-from equipoise.terms import Fault, Misuse, Reply, Request, Subject
+from equipoise.terms import (
+    Fault,
+    Misuse,
+    Reply,
+    Request,
+    Subject,
+    canonical_json,
+    content_hash,
+)
 from studying import registered, studied
 
 RUNS = {
@@ -259,7 +269,7 @@ def test_a_ledger_of_several_runs_and_other_files_are_refused(equipoise, path, f
     assert equipoise("import", "x.db")[0] == 5
     apsw.Connection(str(tmp_path / "y.db")).execute("create table t (a)")
     assert equipoise("import", "y.db")[0] == 5
-    assert equipoise("import", "nowhere")[0] == 6
+    assert equipoise("import", "nowhere")[0] == 2
     assert equipoise("import", file, "--run", "../../x")[0] == 2
     assert equipoise("export", "r1", "--format", "run", "--ledger", path)[0] == 2
 
@@ -301,3 +311,50 @@ def test_a_misnamed_stimuli_stamp_is_no_reason_to_fail_oddly(tmp_path):
     with pytest.raises(Misuse, match="does not hold the stimuli"), portable.opened(
             tmp_path / "l.db"):
         raise AssertionError("it must not open")
+
+
+PLAN = {"instrument": "imported", "suite": "inspect", "stamp": "", "subjects": [], "items": [],
+        "factors": {}, "draws": 1, "cells": 1, "order": "", "readers": [], "primary": "",
+        "until_dissent": False}
+SUBJECT = {"name": "s", "model": "m", "family": "f", "dialect": "openai", "base_url": "",
+           "settings": {}, "engine": {}}
+
+
+@pytest.mark.parametrize("plan", [
+    b"not json", b"[]", b"{}", b'{"stamp":"x"}', PLAN | {"cells": "many"},
+    PLAN | {"subjects": [{"name": "s"}]}, PLAN | {"subjects": [SUBJECT | {"name": 7}]},
+    PLAN | {"instrument": None}, PLAN | {"more": 1},
+])
+def test_a_plan_that_could_not_be_listed_is_not_taken_in(equipoise, tmp_path, plan):
+    made(tmp_path, plan, b"[]\n{}")
+    code, _, err = equipoise("import", "odd.db")
+    assert code == 5 and "fault of equipoise" not in err, err
+    assert not (tmp_path / "ledger.db").exists() or equipoise("runs")[0] == 0
+
+
+@pytest.mark.parametrize("words, key", [
+    (b"no headers", "s/1/1"), (b"{}\n{}", "s/1/1"), (b"[]\n{}", "s/1"), (b"[]\n{}", "s/1/x"),
+    (b"[]\n[[[[", "s/1/1"), (b"[]\n" + b"[" * 100_000, "s/1/1"),
+])
+def test_what_no_import_writes_is_refused_or_read_as_an_error(equipoise, tmp_path, words, key):
+    made(tmp_path, PLAN | {"subjects": [SUBJECT]}, words, key)
+    code, _, err = equipoise("import", "odd.db")
+    assert code in (0, 5) and "fault of equipoise" not in err, err
+    for act in (["read", "r1", "--reader", "stated_choice", "--words", "a,b"], ["export", "r1"],
+                ["export", "r1", "--format", "eval", "-o", "x.eval"], ["report", "r1"]):
+        _, _, err = equipoise(*act)
+        assert "fault of equipoise" not in err, err
+
+
+def made(tmp_path, plan, words, key="s/1/1"):
+    """A ledger whose chain holds, with one run that no command would have written."""
+    ledger = Ledger.open(tmp_path / "odd.db")
+    if isinstance(plan, dict):
+        plan = canonical_json(plan | {"stamp": content_hash({"log.json": "{}"})})
+    run = ledger.register("r1", plan, {"log.json": "{}"})
+    [intent] = ledger.journal.append([Draft(
+        Entry("intent", run.seq, key, "recorded", 1),
+        request=Request(Subject(**SUBJECT), (), body=b"{}"))])
+    ledger.journal.append([Draft(Entry("reply", run.seq, intent=intent, micros=0, status=200),
+                                 words)])
+    ledger.close()

@@ -101,7 +101,10 @@ def _logged(
 
 def _messages(prompt: bytes) -> tuple[Message, ...]:
     """What was asked, as the log has it: its messages, or all of it as one."""
-    said = json.loads(prompt)
+    try:
+        said = json.loads(prompt)
+    except ValueError:
+        said = prompt.decode("utf-8", "backslashreplace")
     if isinstance(said, str):
         return (user(said),)
     if isinstance(said, list) and all(isinstance(m, dict) and isinstance(m.get("content"), str)

@@ -11,13 +11,14 @@ from typing import Any
 from equipoise.cli.recorded import STAGE, said_of, unescaped
 from equipoise.cli.screen import emit, emit_json, printable, say, table
 from equipoise.elicit import NO_REPLY
-from equipoise.ledger import Ledger, Run
+from equipoise.ledger import Ledger, Recorded, Run
 from equipoise.reading.by_name import READERS
 from equipoise.recorded.forms import FORMS
+from equipoise.recorded.record import Looked, NotARecord
 from equipoise.registration import Registration
 from equipoise.terms import Completion, Misuse, Nonresponse, Reader, Reading
 
-MOST_TARGETS, LONGEST_TARGET = 26, 60
+MOST_TARGETS, LONGEST_TARGET, UNREADABLE = 26, 60, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +60,31 @@ def cells(ledger: Ledger, run: Run, form: str) -> Iterator[Cell]:
     for ((key, stage), recorded), (prompt, _, _) in calls:
         subject, item, draw = map(unescaped, key.split("/"))
         again = stage.removeprefix(STAGE).removeprefix("/")
-        if recorded.kind != "reply" or not recorded.body:
-            gone = Nonresponse("error", "erased: the words were taken out of the ledger")
-            yield Cell(subject, item, int(draw), gone, {}, "", False, again, prompt)
-            continue
-        looked = FORMS[form].look(ledger.reply(recorded, headers=False).body)
+        looked = _looked(ledger, recorded, form)
         for place, said in enumerate(looked.said):
             yield Cell(subject, item, int(draw) + place, said, looked.options, looked.target,
                        looked.cached, again, prompt)
 
 
+def _looked(ledger: Ledger, recorded: Recorded, form: str) -> Looked:
+    if recorded.kind != "reply":
+        return Looked((Nonresponse("error", "erased: the words were taken out of the ledger"),))
+    try:
+        return FORMS[form].look(ledger.reply(recorded, headers=False).body)
+    except NotARecord as error:
+        return Looked((Nonresponse("error", f"malformed: {error}"),))
+
+
 def read_cells(ledger: Ledger, run: Run, found: Registration, how: How) -> ReadCells:
     """An imported run's cells read by one reader; raises Misuse where it cannot be made ready."""
-    every = list(cells(ledger, run, found.suite))
+    if found.suite not in FORMS:
+        raise Misuse(f"The run {run.name!r} is of a log that this equipoise does not read:"
+                     f" {found.suite}. Install a newer one.", UNREADABLE)
+    try:
+        every = list(cells(ledger, run, found.suite))
+    except ValueError as error:
+        raise Misuse(f"The run {run.name!r} is not as an import writes one ({error}). Import its"
+                     " log again.", UNREADABLE) from error
     if how.reader is None and (how.words or how.contract):
         raise Misuse("--words and --contract are for a reader: name one with --reader.")
     if how.reader is None:

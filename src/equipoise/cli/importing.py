@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from equipoise.cli.recorded import IMPORTED, STAGE, escaped
 from equipoise.cli.screen import emit, emit_json, printable, say
 from equipoise.ledger import Ledger
@@ -21,7 +23,8 @@ from equipoise.recorded.record import Log, NotARecord, Record, plain
 from equipoise.registration import Registration
 from equipoise.terms import Misuse, Reply, Request, Subject, content_hash
 
-HEADER, CANNOT_READ = "log.json", 6
+HEADER = "log.json"
+WRONG, DAMAGED, CANNOT_READ = 2, 5, 6
 
 
 def import_file(
@@ -37,15 +40,30 @@ def import_file(
         if whole_run and subject is not None:
             raise Misuse("--subject names the model of a log; a run has its own subjects.")
         if whole_run:
-            found = take(ledger, file, name)
+            found = take(ledger, file, name, _require_plan)
             return _show(found, ledger, f"the run {found.name}", as_json)
         return _import_log(ledger, file, form, name, subject, as_json)
     except NotARecord as error:
         raise Misuse(f"{file} cannot be imported: {printable(str(error), 400)}. Nothing was"
                      " imported.") from error
     except OSError as error:
-        raise Misuse(f"{file} cannot be read ({error.strerror or error}). Nothing was imported.",
-                     CANNOT_READ) from error
+        code = WRONG if isinstance(error, FileNotFoundError | IsADirectoryError) else CANNOT_READ
+        raise Misuse(f"{error.filename or file} cannot be opened ({error.strerror or error})."
+                     " Nothing was imported.", code) from error
+
+
+def _require_plan(text: bytes) -> None:
+    """Raises Misuse for a registration that no command writes: it could not be listed or read."""
+    try:
+        plan = msgspec.json.decode(text, type=Registration)
+        written = Registration.from_json(text).as_json() == text
+        subjects = [Subject(**subject) for subject in plan.subjects]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise Misuse(f"The file's run has a registration that cannot be read ({error}). Nothing was"
+                     " imported.", DAMAGED) from error
+    if not written or not all(isinstance(subject.name, str) for subject in subjects):
+        raise Misuse("The file's run has a registration that is not as it is written. Nothing was"
+                     " imported.", DAMAGED)
 
 
 def _show(found: Carried, ledger: Path, what: str, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from equipoise.registration import Registration
 from equipoise.terms import Misuse
 
 IMPORTED, STAGE = "imported", "recorded"
+PROVENANCE = ("file", "sha256", "tool", "version", "task")
 
 
 def escaped(name: str) -> str:
@@ -42,4 +43,5 @@ def require_asked(run: Run) -> None:
 
 def said_of(found: Registration) -> dict[str, Any]:
     """Where an imported run came from: file, SHA-256, tool, version, task."""
-    return dict(found.declared)
+    said = {name: str(found.declared.get(name, "")) for name in PROVENANCE}
+    return {**said, "copies": found.declared.get("copies", {})}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -26,8 +26,9 @@ from equipoise.ledger.chain import Entry, Head
 from equipoise.ledger.journal import Draft
 from equipoise.ledger.store import Kept, Ledger, Run, require_name
 from equipoise.ledger.verify import verify
+from equipoise.ledger.words import unpack_reply
 from equipoise.replacing import replacing
-from equipoise.terms import Misuse, Request, Subject, canonical_json
+from equipoise.terms import Misuse, Nonresponse, Request, Subject, canonical_json
 
 MAGIC = b"SQLite format 3\0"
 EXPORTED, IMPORTED = "exported", "imported"
@@ -106,13 +107,17 @@ def drafts(carried: Iterable[Kept], name: str, before: int) -> Iterator[Draft]:
         yield Draft(entry, kept.words, request, kept.erased)
 
 
-def take(path: Path, file: Path, name: str | None) -> Carried:
+def take(
+    path: Path, file: Path, name: str | None, check: Callable[[bytes], None] = lambda plan: None
+) -> Carried:
     """Append the run in `file` to the ledger at `path`, under its own name or another.
 
     A run that is there with the same content is left alone. Raises Misuse for a file that does
-    not hold, and for a run that is there with other content.
+    not hold, for a run that is there with other content, and for what `check` raises it of the
+    run's registration.
     """
     with opened(file) as (source, run, digest):
+        check(run.registration)
         called = name or run.name
         require_name(called)
         entries = sum(1 for _ in source.kept(run.seq))
@@ -230,6 +235,7 @@ def _only_run(file: Path, source: Ledger) -> Run:
     count, own = source.head().rows, 0
     for own, kept in enumerate(numbered(source.kept(runs[0].seq)), 1):
         [draft] = drafts([kept], runs[0].name, 0)
+        _require_readable(kept)
         if draft.request and canonical_json(
                 draft.request.subject.as_json()).decode() != kept.subject:
             raise Misuse(f"{file} does not hold: the subject of entry {own} is not as a ledger"
@@ -238,3 +244,14 @@ def _only_run(file: Path, source: Ledger) -> Run:
         raise Misuse(f"{file} does not hold: {count - own} of its {count} entries are of no run."
                      " Nothing was imported.", DAMAGED)
     return runs[0]
+
+
+def _require_readable(kept: Kept) -> None:
+    """Raises ValueError, KeyError or TypeError for words that no ledger writes."""
+    if kept.erased:
+        return
+    if kept.kind == "reply":
+        unpack_reply(kept.words, int(kept.status or 0), int(kept.micros or 0))
+    elif kept.kind in ("fault", "unknown"):
+        said = json.loads(kept.words)
+        Nonresponse("error", f"{said['kind']}: {said['detail']}")
