@@ -478,3 +478,12 @@ def test_names_that_no_text_can_hold_are_escaped(equipoise, tmp_path):
     taken(equipoise, path, "--subject", "org/\u202em")
     row = json.loads(equipoise("export", "r", "--format", "jsonl")[1])
     assert (row["item"], row["subject"]) == ("\\ud800", "org/\u202em")
+
+
+def test_an_inspect_log_that_was_broken_off_gives_the_samples_it_has(equipoise, tmp_path):
+    with zipfile.ZipFile(tmp_path / "begun.eval", "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("_journal/start.json", json.dumps(
+            {"version": 2, "eval": {"task": "t", "model": "m"}}))
+        made.writestr("samples/a_epoch_1.json", json.dumps(sample()))
+    taken(equipoise, "begun.eval")
+    assert counts(equipoise, "stated_choice") == {"A": 1}
