@@ -23,6 +23,10 @@ RUNS = {
                    "--no-progress", "--run", "r"],
     "debates": ["run", "debates", "--debates", "tea-or-coffee", "--menu", "-s", "planted:hedges",
                 "--no-progress", "--run", "r"],
+    "replay": ["run", "replay", "--openings", "sell-the-piano", "--change", "instruction:all",
+               "-s", "planted:better", "--reader", "planted:perfect", "--no-progress",
+               "--run", "r"],
+    "calibration": ["run", "calibration", "-s", "planted:perfect", "--no-progress", "--run", "r"],
 }
 BEGINNINGS = ["=", "+", "-", "−", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]
 BODIES = ["1+1", "cmd|' /C calc'!A0", "SUM(1,2)", 'HYPERLINK("http://x","y")', "DDE(1)",
@@ -97,7 +101,10 @@ def test_parquet_holds_what_jsonl_holds_typed_and_each_column_explained(equipois
         assert str(found.schema["stated_probability"]) == "Float64"
     for row, typed in zip(rows, found.to_dicts(), strict=True):
         for name, held in typed.items():
-            assert held == row.get(name, "") or (held is None and row.get(name, "") == "")
+            assert held in (row.get(name, ""), str(row.get(name, ""))) or (
+                held is None and row.get(name, "") == "")
+    table = read_rows(equipoise("export", "r", "--raw")[1])
+    assert [row["reply"] for row in table] == [row["reply"] for row in rows]
     explained = read_rows((tmp_path / "c.parquet.columns.csv").read_text())
     assert [line["column"] for line in explained] == found.columns
     assert all(line["meaning"] and line["type"] for line in explained), explained

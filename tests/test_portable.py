@@ -33,6 +33,8 @@ RUNS = {
     "fingerprint": ["--suite", "demo", "-s", "planted:holds", "-s", "planted:follows-position"],
     "label-swap": ["--decisions", "grant", "-s", "planted:leans"],
     "debates": ["--debates", "pineapple-on-pizza,tea-or-coffee", "-s", "planted:hedges"],
+    "replay": ["--openings", "sell-the-piano", "--change", "instruction:all", "-s",
+               "planted:better", "--reader", "planted:perfect"],
 }
 
 

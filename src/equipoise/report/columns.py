@@ -30,13 +30,20 @@ MEANINGS: Mapping[str, str] = {
     "criteria": "The criteria that the answer named.",
     "name_rule": "The rule by which the pick's name was made canonical.",
     "problem": "What the first answer was told was wrong with it; empty where nothing was.",
+    "turns_written": "How many turns of the conversation were written.",
+    "at_stake": "What the last page says is at stake.",
     "target": "The log's own target: what its tool held the reply to.",
     "lost": "Why the log holds no reply; empty where it does.",
     "cached": "Whether the log says that the reply came from a cache.",
     "copy_of_a_draw": "Why the row is no draw of its own: cache (the text of another draw of its"
     " cell, from a cache) or filter (the same reply under another filter); empty where it is one.",
 }
-STAGES: Mapping[str, str] = {
+ENDINGS: Mapping[str, str] = {
+    "shown": "Whether {0}, the reader and the bias, found its debias shown; unknown where the"
+    " reader could not decide.",
+    "misfires": "Why {0}, the reader and the bias, found the debias shown where it should not be.",
+    "outcome": "What became of the debias by {0}, the reader and the bias; empty where nothing.",
+    "verdict": "Whether the page met the rule of {0}: met, not met, or the kind of nonresponse.",
     "nonresponse": "Why there is no pick at the stage {0}; empty where there is.",
     "reply": "The last reply of the stage {0}, exactly.",
     "problem": "What the first answer of the stage {0} was told was wrong with it.",
@@ -58,7 +65,7 @@ def columns(
     names = dict.fromkeys(name for row in rows for name in row)
     made = _made_by(readers)
     return [Column(name, _type(row.get(name, "") for row in rows),
-                   made.get(name) or _of_factor(name, factors) or _of_stage(name)
+                   made.get(name) or _of_factor(name, factors) or _of_ending(name)
                    or MEANINGS.get(name, ""))
             for name in names]
 
@@ -82,9 +89,9 @@ def _of_factor(name: str, factors: Mapping[str, Sequence[str]]) -> str:
     return f"The level of the factor {name}: {levels}."
 
 
-def _of_stage(name: str) -> str:
-    stage, _, what = name.partition("_")
-    return STAGES[what].format(stage) if what in STAGES and stage else ""
+def _of_ending(name: str) -> str:
+    of, _, what = name.rpartition("_")
+    return ENDINGS[what].format(of.replace("_", " ")) if what in ENDINGS and of else ""
 
 
 def _type(values: Iterable[Any]) -> Type:
