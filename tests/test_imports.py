@@ -288,6 +288,21 @@ def test_an_imported_run_is_exported_with_its_readings_in_every_form(equipoise, 
                 "export", "r", "--format", "jsonl")[1].splitlines())
 
 
+@pytest.mark.parametrize("file, asked", [
+    ("promptfoo.json", "theft: Mercy or punishment? Answer with one word."),
+    (LEANING, "Question: Mercy or punishment?\nAnswer:"), ("inspect.json", "No or yes?"),
+])
+def test_an_inspect_log_of_an_import_asks_what_its_log_says_was_asked(equipoise, tmp_path, file,
+                                                                      asked):
+    taken(equipoise, HERE / file)
+    row = json.loads(equipoise("export", "r", "--format", "jsonl")[1].splitlines()[0])
+    words = ["--format", "eval", "-o", "o.eval", "--subject", row["subject"]]
+    assert equipoise("export", "r", *words)[0] == 0
+    members = Archive(tmp_path / "o.eval")
+    first = next(name for name in members.names if name.startswith("samples/"))
+    assert json.loads(members.read(first))["input"] == [{"role": "user", "content": asked}]
+
+
 @pytest.mark.parametrize("name, content, said", [
     ("a.jsonl", '{"doc_id": 0, "resps": [["x"]], "arguments": []}\n{"doc_id": 1,\n', "line 2"),
     ("a.jsonl", '{"doc_id": 0, "resps": [["x"]]}\n\n[1]\n', "line 3: not a JSON object"),

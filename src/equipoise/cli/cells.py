@@ -11,6 +11,7 @@ from equipoise.cli.imported import Cell, How, read_cells, rows
 from equipoise.cli.studies import Study, first_question, handling
 from equipoise.elicit import NO_REPLY
 from equipoise.ledger import Ledger, Run
+from equipoise.recorded.record import part
 from equipoise.registration import Registration
 from equipoise.report.inspect_log import Sample
 from equipoise.terms import Completion, Message, Misuse, Nonresponse, Observation, Reading, user
@@ -100,13 +101,14 @@ def _logged(
 
 
 def _messages(prompt: bytes) -> tuple[Message, ...]:
-    """What was asked, as the log has it: its messages, or all of it as one."""
+    """What was asked, as the log has it: its text, its messages, or all of it as one."""
     try:
         said = json.loads(prompt)
     except ValueError:
         said = prompt.decode("utf-8", "backslashreplace")
-    if isinstance(said, str):
-        return (user(said),)
+    for found in (said, part(said, "prompt"), part(said, "gen_args_0", "arg_0"), part(said, 0, 0)):
+        if isinstance(found, str):
+            return (user(found),)
     if isinstance(said, list) and all(isinstance(m, dict) and isinstance(m.get("content"), str)
                                       and m.get("role") in ("system", "user", "assistant")
                                       for m in said):
