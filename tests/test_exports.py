@@ -154,7 +154,10 @@ def test_a_hugging_face_folder_holds_data_dictionary_plan_and_sums(equipoise, tm
         "- equipoise\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n"
         "    path: data/train-00000-of-00001.parquet\n---\n")
     assert about["head"] in card and "| `framing` | text |" in card
-    # No folder is written into another.
+    # No folder is written into another that has something in it.
+    (tmp_path / "empty").mkdir()
+    assert equipoise("export", "r", "--format", "hf", "-o", "empty")[0] == 0
+    assert {p.name for p in (tmp_path / "empty").iterdir()} == {p.name for p in out.iterdir()}
     assert equipoise("export", "r", "--format", "hf", "-o", "out")[0] == 2
     assert held["README.md"] == hashlib.sha256(card.encode()).hexdigest()
 

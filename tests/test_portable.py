@@ -161,7 +161,9 @@ def test_the_file_is_a_ledger_that_verifies_and_names_where_it_came_from(equipoi
 
 
 def test_a_run_that_is_there_with_the_same_content_is_not_written_again(equipoise, file, tmp_path):
-    equipoise("import", file)
+    said = json.loads(equipoise("import", file, "--json")[1])
+    assert (said["run"], said["written"], said["entries"]) == ("r1", True, 14)
+    assert json.loads(equipoise("import", file, "--json")[1])["written"] is False
     before = verify(tmp_path / "ledger.db").head
     code, out, _ = equipoise("import", file)
     assert code == 0 and "already, with the same content. Nothing was written" in out

@@ -56,7 +56,8 @@ def write(ledger: Ledger, run: Run, stamp: str, out: Path) -> Head:
     `stamp` names the stimuli it was shown. Raises OSError where the disk does.
     """
     files = ledger.stimuli(stamp)
-    with TemporaryDirectory(dir=out.parent, prefix=f".{out.name[:100]}.") as folder:
+    with TemporaryDirectory(dir=out.parent, prefix=f".{out.name[:100]}.",
+                            suffix=".part") as folder:
         path = Path(folder) / "run.db"
         apart = Ledger.open(path)
         try:

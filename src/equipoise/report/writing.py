@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import mkdtemp
 
-from equipoise.replacing import replacing
+from equipoise.replacing import on_disk, replacing, umask
 from equipoise.terms import Misuse
 
 CANNOT_WRITE = 6
@@ -51,8 +51,11 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
                 out.write(content)
                 out.flush()
                 os.fsync(out.fileno())
-        part.chmod(0o755)
+        for folder in (part, *(place for place in part.rglob("*") if place.is_dir())):
+            on_disk(folder)
+        part.chmod(0o777 & ~umask())
         part.replace(path)
+        on_disk(path.parent)
     except OSError as fault:
         raise cannot_write(path, fault) from fault
     finally:
