@@ -37,17 +37,27 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         except BaseException:
             part.unlink(missing_ok=True)
             raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    on_disk(path.parent)
+
+
+def on_disk(folder: Path) -> None:
+    """Return once the names in a folder are on disk for good."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 def _mode(path: Path) -> int:
     """The permissions the file has, or those a new file gets."""
     if path.exists():
         return path.stat().st_mode & 0o777
+    return 0o666 & ~umask()
+
+
+def umask() -> int:
+    """The permissions that nothing new gets."""
     mask = os.umask(0)
     os.umask(mask)
-    return 0o666 & ~mask
+    return mask

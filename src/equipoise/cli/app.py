@@ -108,6 +108,11 @@ design = options(
     click.option("--rerun-of", metavar="RUN",
                  help="label-swap, debates: the run of which this one asks a part again."),
 )
+words = click.option("--words", metavar="WORDS",
+                     help="Imported runs: what the replies chose between, with commas.")
+contract = click.option("--contract", metavar="CONTRACT",
+                        help="Imported runs: the keys json_object wants, as in"
+                        " '{\"pick\": string}'.")
 price = click.option("--price", metavar="PROMPT,COMPLETION",
                      help="USD a million tokens, as in 0.15,0.60.")
 
@@ -185,12 +190,14 @@ def run(
 @name
 @ledger
 @click.option("--reader", help="Read by this reader instead.")
+@words
+@contract
 @as_json
-def read(name: str, ledger: Path, reader: str | None, as_json: bool) -> None:
+def read(name: str, ledger: Path, as_json: bool, **how: str | None) -> None:
     """Read a recorded run again, from its bytes; asks nothing."""
-    from equipoise.cli import results
+    from equipoise.cli import imported, results
 
-    results.read(ledger, name, reader, as_json)
+    results.read(ledger, name, imported.How(**how), as_json)
 
 
 @app.command()
@@ -210,13 +217,34 @@ def report(name: str, out: Path, ledger: Path) -> None:
 @click.option("--out", "-o", type=click.Path(path_type=Path), default="-", show_default=True,
               help="Where to write; - is stdout.")
 @ledger
-@click.option("--format", "form", default="csv", show_default=True, help="csv or jsonl.")
-@click.option("--raw", is_flag=True, help="Exact text, unsafe to open in a spreadsheet.")
-def export(name: str, out: Path, ledger: Path, form: str, raw: bool) -> None:
-    """Write a run's cells, one a row: condition, reply, readings and rules."""
+@click.option("--format", "form", default="csv", show_default=True,
+              help="csv, jsonl, parquet, hf (a Hugging Face folder), eval (an Inspect log), or run:"
+              " the whole run as one file that import takes.")
+@click.option("--raw", is_flag=True, help="Exact text in a csv, unsafe to open in a spreadsheet.")
+@click.option("--subject", help="This subject's cells only.")
+@click.option("--reader", help="Imported runs: also what this reader reads.")
+@words
+@contract
+def export(name: str, out: Path, ledger: Path, form: str, raw: bool, **more: str | None) -> None:
+    """Write a run's cells, one a row: condition, reply, readings and rules; or the whole run."""
     from equipoise.cli import exporting
 
-    exporting.export(ledger, name, out, form, raw)
+    exporting.export(ledger, name, exporting.Wanted(out, form, raw, **more))
+
+
+@app.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@ledger
+@click.option("--format", "form",
+              help="run, inspect, promptfoo or lm-eval.  [default: what the file shows]")
+@click.option("--run", "name", help="Name the run; else the file names it.")
+@click.option("--subject", help="Logs: name the model whose replies these are.")
+@as_json
+def import_(file: Path, ledger: Path, as_json: bool, **how: str | None) -> None:
+    """Append a run from a file: one that export wrote, or another tool's log as replies."""
+    from equipoise.cli import importing
+
+    importing.import_file(ledger, file, as_json=as_json, **how)
 
 
 @app.command()

@@ -1,55 +1,152 @@
-"""The act behind `export`: a run's cells as rows."""
+"""The act behind `export`: a run's cells as rows in five forms, or the whole run as one file."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.cli.running import read_run
+from equipoise import __version__
+from equipoise.cli import imported
+from equipoise.cli.cells import Cells, imported_cells, registered_cells
+from equipoise.cli.recorded import imported as recorded
+from equipoise.cli.running import on_record, read_run
 from equipoise.cli.screen import emit, say
-from equipoise.cli.studies import handling
-from equipoise.ledger import Ledger
-from equipoise.report.writing import write_whole
-from equipoise.terms import Misuse, Nonresponse, Observation
+from equipoise.ledger import Ledger, Run
+from equipoise.ledger.portable import write
+from equipoise.registration import Registration
+from equipoise.report.columns import Column, columns, dictionary
+from equipoise.report.writing import cannot_write, write_folder, write_whole
+from equipoise.terms import Misuse
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+FORMS = ("csv", "jsonl", "parquet", "hf", "eval", "run")
+FORMULA = ("=", "+", "-", "−", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def export(path: Path, name: str, out: Path, form: str, raw: bool) -> None:
-    """Write one row a cell; raises Misuse for a form there is not."""
-    if form not in ("csv", "jsonl"):
-        raise Misuse(f"No format {form!r}: there are csv and jsonl.")
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person wants of a run, and where."""
+
+    out: Path
+    form: str = "csv"
+    raw: bool = False
+    subject: str | None = None
+    reader: str | None = None
+    words: str | None = None
+    contract: str | None = None
+
+
+def export(path: Path, name: str, wanted: Wanted) -> None:
+    """Write what is wanted of a run, whole or not at all; raises Misuse for a form there is not."""
+    if wanted.form not in FORMS:
+        raise Misuse(f"No format {wanted.form!r}: there are {', '.join(FORMS)}.")
+    if str(wanted.out) == "-" and wanted.form not in ("csv", "jsonl"):
+        raise Misuse(f"A {wanted.form} export is no text: say where with -o.")
     ledger = Ledger.open(path, read_only=True)
     try:
-        _, laid_out, found = read_run(ledger, name)
+        run = on_record(ledger, name)
+        if wanted.form == "run":
+            return _write_run(ledger, run, wanted)
+        found = _cells(ledger, run, wanted)
+        about = _about(ledger, run)
     finally:
         ledger.close()
-    columns = handling(laid_out.registration.instrument).columns
-    rows = [{**row(o), **columns(o)} for o in found.observations]
-    text = _csv(rows, raw) if form == "csv" else "".join(
-        json.dumps(r, ensure_ascii=True) + "\n" for r in rows)
-    if str(out) == "-":
-        emit(text.rstrip("\n"))
-    else:
-        write_whole(out, text)
-        say(f"{out}: {len(rows):,} cells.")
+    if wanted.subject is not None:
+        found = found.of(wanted.subject)
+    return _WRITE[wanted.form](found, wanted, run, about)
 
 
-def row(observation: Observation[Any]) -> dict[str, Any]:
-    """A cell as a row: what was asked, the reply, and each reader's reading with its rule."""
-    trial, choice = observation.trial, observation.value
-    said: dict[str, Any] = {"subject": trial.subject.name, "item": trial.item, **trial.condition,
-                            "draw": trial.draw, "reply": choice.text}
-    for reader, reading in choice.readings.items():
-        lost = isinstance(reading.value, Nonresponse)
-        said[reader] = "" if lost else reading.value
-        said[f"{reader}_nonresponse"] = reading.value.kind if lost else ""
-        said[f"{reader}_rule"] = reading.rule
-    return said
+def _write_run(ledger: Ledger, run: Run, wanted: Wanted) -> None:
+    if wanted.subject or wanted.reader:
+        raise Misuse("A run is written whole: leave --subject and --reader out.")
+    stamp = Registration.from_json(run.registration).stamp
+    try:
+        head = write(ledger, run, stamp, wanted.out.resolve())
+    except OSError as fault:
+        raise cannot_write(wanted.out, fault) from fault
+    say(f"{wanted.out}: the whole run {run.name} · head {head}. Take it in elsewhere with"
+        f" equipoise import {wanted.out}")
+
+
+def _cells(ledger: Ledger, run: Run, wanted: Wanted) -> Cells:
+    how = imported.How(wanted.reader, wanted.words, wanted.contract)
+    if (logged := recorded(run)) is not None:
+        return imported_cells(ledger, run, logged, how)
+    if any((how.reader, how.words, how.contract)):
+        raise Misuse("--reader, --words and --contract are for imported runs: every registered"
+                     " reader of this one is exported.")
+    _, laid_out, found = read_run(ledger, run.name)
+    return registered_cells(laid_out, found.observations)
+
+
+def _about(ledger: Ledger, run: Run) -> dict[str, str]:
+    registration = Registration.from_json(run.registration)
+    return {"run": run.name, "instrument": registration.instrument, "suite": registration.suite,
+            "registration": registration.hash, "stamp": registration.stamp,
+            "head": str(ledger.head()), "equipoise": __version__}
+
+
+def _write_csv(found: Cells, wanted: Wanted, run: Run, about: Mapping[str, str]) -> None:
+    _write_text(found, wanted, _csv(found.rows, wanted.raw))
+
+
+def _write_jsonl(found: Cells, wanted: Wanted, run: Run, about: Mapping[str, str]) -> None:
+    _write_text(found, wanted, "".join(
+        json.dumps(r, ensure_ascii=True) + "\n" for r in found.rows))
+
+
+def _write_text(found: Cells, wanted: Wanted, text: str) -> None:
+    if str(wanted.out) == "-":
+        return emit(text.rstrip("\n"))
+    write_whole(wanted.out, text)
+    return _said(found, wanted)
+
+
+def _said(found: Cells, wanted: Wanted, beside: str = "") -> None:
+    say(f"{wanted.out}: {len(found.rows):,} cells{beside}.")
+
+
+def _write_parquet(found: Cells, wanted: Wanted, run: Run, about: Mapping[str, str]) -> None:
+    made, data = _parquet(found, about)
+    beside = wanted.out.with_name(wanted.out.name + ".columns.csv")
+    write_whole(beside, dictionary(made))
+    write_whole(wanted.out, data)
+    _said(found, wanted, f"; {beside.name} says what each column means")
+
+
+def _parquet(found: Cells, about: Mapping[str, str]) -> tuple[list[Column], bytes]:
+    # Imported here, and polars within: only Parquet needs it.
+    from equipoise.report.parquet import parquet
+
+    made = columns(found.rows, found.factors, found.readers)
+    return made, parquet(found.rows, made, about)
+
+
+def _write_hf(found: Cells, wanted: Wanted, run: Run, about: Mapping[str, str]) -> None:
+    from equipoise.report.hugging_face import folder
+
+    made, data = _parquet(found, about)
+    write_folder(wanted.out, folder(data, made, run.registration, about))
+    _said(found, wanted, "; name a licence in its README.md before you publish it")
+
+
+def _write_eval(found: Cells, wanted: Wanted, run: Run, about: Mapping[str, str]) -> None:
+    from equipoise.report.inspect_log import eval_log
+
+    models = list(dict.fromkeys(str(r["subject"]) for r in found.rows)) or ["none"]
+    if len(models) > 1:
+        raise Misuse(f"An Inspect log is of one model; this run has {', '.join(models)}. Name one"
+                     " with --subject.")
+    write_whole(wanted.out, eval_log(found.samples(), models[0], about, run.at))
+    _said(found, wanted)
+
+
+_WRITE = {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet, "hf": _write_hf,
+          "eval": _write_eval}
 
 
 def formula_safe(text: str) -> str:
@@ -61,9 +158,12 @@ def formula_safe(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def _csv(rows: list[dict[str, Any]], raw: bool) -> str:
+def _csv(rows: Sequence[Mapping[str, Any]], raw: bool) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]) if rows else ["subject"], lineterminator="\n")
+    # All text is quoted: the writer leaves a carriage return bare, and what stands after it would
+    # begin a row of its own.
+    names = list(dict.fromkeys(name for found in rows for name in found)) or ["subject"]
+    writer = csv.DictWriter(out, names, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
     for found in rows:
         writer.writerow(found if raw else _safe(found))

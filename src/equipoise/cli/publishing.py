@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.administer import Administration, administer
+from equipoise.cli.recorded import require_asked
 from equipoise.cli.running import finished, on_record, read_run
 from equipoise.cli.screen import emit, emit_json, say, table
 from equipoise.cli.studies import Study, register, study
@@ -107,6 +108,7 @@ def _readable(ledger: Ledger, names: Sequence[str]) -> Iterator[Offer]:
 
 def require_debates(run: Run) -> None:
     """Raises Misuse for a run of another instrument."""
+    require_asked(run)
     instrument = Registration.from_json(run.registration).instrument
     if instrument != NAME:
         raise Misuse(f"The run {run.name!r} is of {instrument}; only runs of {NAME} are published"

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from equipoise.cli import imported
 from equipoise.cli.progress import clock
-from equipoise.cli.running import Ended, read_run
+from equipoise.cli.recorded import imported as recorded
+from equipoise.cli.running import Ended, on_record, read_run
 from equipoise.cli.screen import emit, emit_json, say, table
 from equipoise.cli.studies import handling
 from equipoise.ledger import Ledger
@@ -61,28 +63,34 @@ def _fell_short(ended: Ended) -> None:
                      " been billed. Ask them again with --retry-unknown.", UNKNOWN_REMAIN)
 
 
-def read(path: Path, name: str, reader: str | None, as_json: bool) -> None:
+def read(path: Path, name: str, how: imported.How, as_json: bool) -> None:
     """Read a run again and print its findings, by the primary reader or another."""
-    ledger = Ledger.open(path, read_only=True)
+    ledger, reader = Ledger.open(path, read_only=True), how.reader
     try:
+        run = on_record(ledger, name)
+        if (logged := recorded(run)) is not None:
+            return imported.read(ledger, run, logged, how, as_json)
+        if how.words or how.contract:
+            raise Misuse("--words and --contract are for imported runs; what this run chose"
+                         " between is registered.")
         run, laid_out, found = read_run(ledger, name)
     finally:
         ledger.close()
-    how = handling(laid_out.registration.instrument)
+    handled = handling(laid_out.registration.instrument)
     findings = laid_out.analyse(found.observations)
     readers = laid_out.registration.readers
     if reader is not None and reader not in readers:
         raise Misuse(f"No reader {reader!r} for this run: there are {', '.join(readers)}.")
     if as_json:
-        emit_json({"run": run.name, **how.values(findings)})
-        return
-    emit(how.table(findings, laid_out.registration, reader))
-    if reader and (said := how.moved(findings, laid_out.reader, reader)):
+        return emit_json({"run": run.name, **handled.values(findings)})
+    emit(handled.table(findings, laid_out.registration, reader))
+    if reader and (said := handled.moved(findings, laid_out.reader, reader)):
         emit(said)
+    return None
 
 
 def runs(path: Path, as_json: bool) -> None:
-    """List the registered runs."""
+    """List the registered runs, and the imported ones."""
     ledger = Ledger.open(path, read_only=True)
     try:
         found = [(run, Registration.from_json(run.registration)) for run in ledger.runs()]
@@ -90,7 +98,8 @@ def runs(path: Path, as_json: bool) -> None:
         ledger.close()
     if as_json:
         emit_json({"runs": [{"name": run.name, "instrument": r.instrument,
-                             "registration": r.hash, "cells": r.cells} for run, r in found]})
+                             "registration": None if recorded(run) else r.hash,
+                             "cells": r.cells} for run, r in found]})
         return
     rows = [[run.name, r.instrument, r.suite, ", ".join(s["name"] for s in r.subjects),
              f"{r.cells:,}"] for run, r in found]

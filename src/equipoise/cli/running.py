@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.progress import Progress
+from equipoise.cli.recorded import require_asked
 from equipoise.cli.screen import say
 from equipoise.cli.studies import Study, study
 from equipoise.desk import Desk, Patience
@@ -74,6 +75,7 @@ def on_record(ledger: Ledger, name: str) -> Run:
 
 def recorded_study(ledger: Ledger, run: Run) -> Study:
     """A run's study from its registration and the stimuli it was shown."""
+    require_asked(run)
     registration = Registration.from_json(run.registration)
     return study(registration, recorded_stimuli(ledger, registration))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 
 import apsw
 from msgspec import Struct
@@ -24,11 +25,12 @@ NO_WORDS = b""
 
 
 class Draft(Struct, frozen=True):
-    """An entry handed in, with what it carries."""
+    """An entry handed in, with what it carries; of words that were erased, the commitment."""
 
     entry: Entry
     carries: bytes = NO_WORDS
     request: Request | None = None
+    erased: bytes = b""
 
 
 class Journal:
@@ -153,13 +155,29 @@ class Journal:
 
     def keep_stimuli(self, files: dict[str, str]) -> None:
         """Keep what subjects will be shown, once for each content."""
+        with self._transaction():
+            self._keep(files)
+
+    def _keep(self, files: Mapping[str, str]) -> None:
         stamp = content_hash(files)
         body = self._codec.compress(canonical_json(files), words.PLAIN)
+        self._db.execute(
+            "insert into stimuli select ?1, ?2"
+            " where not exists (select 1 from stimuli where stamp = ?1)", (stamp, body),
+        )
+
+    def take_in(
+        self, files: Mapping[str, str], drafts: Callable[[int], Iterable[Draft]]
+    ) -> None:
+        """Write a run that was recorded elsewhere, and what was shown in it, whole or not at all.
+
+        `drafts` is given the number of the entry that its first will follow.
+        """
         with self._transaction():
-            self._db.execute(
-                "insert into stimuli select ?1, ?2"
-                " where not exists (select 1 from stimuli where stamp = ?1)", (stamp, body),
-            )
+            self._keep(files)
+            given = iter(drafts(head_of(self._db).rows))
+            while batch := list(islice(given, AT_A_TIME)):
+                self._write(batch)
 
     def erase(self, tombstone: Draft) -> None:
         """Write a tombstone and take the words out, in one transaction, off the disk too."""
@@ -214,7 +232,7 @@ class Journal:
             link = chain.link(link, seq, e, committed)
             entries.append((seq, e.kind, e.run, e.key, e.stage, e.attempt, e.request, e.intent,
                             e.at, e.micros, e.status, link))
-            if draft.request is None:
+            if draft.request is None and not draft.erased:
                 number = self._dictionary_for("reply", draft) if e.kind == "reply" else words.PLAIN
                 carried.append((seq, salt, number, self._codec.compress(draft.carries, number)))
             numbers.append(seq)
@@ -225,7 +243,7 @@ class Journal:
     def _committed(self, draft: Draft, salt: bytes) -> tuple[int | None, bytes]:
         """The request's row, where there is one, and the commitment to what the entry carries."""
         if draft.request is None:
-            return None, chain.commitment(salt, draft.carries)
+            return None, draft.erased or chain.commitment(salt, draft.carries)
         stamp = draft.request.stamp
         found = self._db.execute(
             "select id, salt from requests where stamp = ?", (stamp,)

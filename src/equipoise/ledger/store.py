@@ -60,6 +60,35 @@ class Recorded(NamedTuple):
     body: bytes
 
 
+class Kept(NamedTuple):
+    """One entry with all that it carries: an intent its request, any other its words.
+
+    `erased` is the commitment to words that were taken out.
+    """
+
+    seq: int
+    kind: str
+    key: str | None
+    stage: str | None
+    attempt: int | None
+    intent: int | None
+    at: int
+    micros: int | None
+    status: int | None
+    link: bytes
+    subject: str
+    sent: bytes
+    words: bytes
+    erased: bytes
+
+
+def require_name(name: str) -> None:
+    """Raises Misuse for a name that no run can have."""
+    if not re.fullmatch(r"[\w][\w.-]{0,99}", name):
+        raise Misuse(f"The run's name {name!r} holds more than letters, digits, dots, dashes"
+                     " and underscores. Choose another.")
+
+
 class Ledger:
     """Use `Ledger.open`. Reading never blocks writing.
 
@@ -140,9 +169,7 @@ class Ledger:
 
         Raises Misuse when `name` is on record with another registration.
         """
-        if not re.fullmatch(r"[\w][\w.-]{0,99}", name):
-            raise Misuse(f"The run's name {name!r} holds more than letters, digits, dots, dashes"
-                         " and underscores. Choose another.")
+        require_name(name)
         if (known := self.run(name)) is not None:
             if known.registration != registration:
                 raise Misuse(
@@ -223,6 +250,28 @@ class Ledger:
             if kind == "reply" and body is not None:
                 reply = words.unpack_reply(self.restore(body, dictionary), status, micros)
             yield self.restore(sent, coded), kind, reply
+
+    def kept(self, run: int) -> Iterator[Kept]:
+        """Every entry of a run in order, with all that it carries."""
+        gone = {
+            seq: bytes.fromhex(json.loads(self.restore(body, number))["commitment"])
+            for seq, body, number in self._db.execute(
+                "select e.intent, w.body, w.dictionary from entries e join words w"
+                " on w.seq = e.seq where e.kind = 'erased' and e.run = ?", (run,))
+        }
+        rows = self._db.execute(
+            "select e.seq, e.kind, e.key, e.stage, e.attempt, e.intent, e.at, e.micros, e.status,"
+            " e.link, s.body, r.body, r.dictionary, w.body, w.dictionary from entries e"
+            " left join requests r on r.id = e.request left join subjects s on s.id = r.subject"
+            " left join words w on w.seq = e.seq where e.run = ? order by e.seq", (run,)
+        )
+        for row in rows:
+            seq = row[0]
+            subject, sent, coded, body, number = row[10:]
+            yield Kept._make((
+                *row[:10], subject or "", b"" if sent is None else self.restore(sent, coded),
+                b"" if body is None else self.restore(body, number),
+                gone.get(seq, b"") if body is None else b""))
 
     def reply(self, recorded: Recorded, *, headers: bool = True) -> Reply:
         """The bytes that came back, with or without their headers."""

@@ -18,6 +18,7 @@ from equipoise.providers import (
     planted,
 )
 from equipoise.providers.keys import bearer
+from equipoise.recorded.forms import DIALECT, FORMS
 from equipoise.terms import AnswerMode, Completion, Fault, Message, Misuse, Reply, Request, Subject
 
 Encode = Callable[[Subject, Sequence[Message], AnswerMode, Sequence[str], str], Request]
@@ -54,6 +55,11 @@ class Dialect:
         return base_url + self.path.replace("{model}", quote(model, safe=""))
 
 
+def recorded(*asked: object) -> Request:
+    """Recorded replies are of questions that another tool asked."""
+    raise Misuse("This run was imported: its replies are recorded, and nothing can be asked.")
+
+
 DIALECTS: Mapping[str, Dialect] = {
     "openai": Dialect(
         openai_chat.encode, openai_chat.decode, openai_chat.PATH, paid=True,
@@ -76,6 +82,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "llamacpp": Dialect(
         llamacpp.encode, llamacpp.decode, llamacpp.PATH, settings=llamacpp.SETTINGS),
     "planted": Dialect(planted.encode, planted.decode),
+    **{DIALECT + name: Dialect(recorded, form.decode) for name, form in FORMS.items()},
 }
 
 
