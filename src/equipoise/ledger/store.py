@@ -42,6 +42,15 @@ class Run:
     at: int
 
 
+class Note(NamedTuple):
+    """A remark on a run; `at` is in microseconds since 1970."""
+
+    seq: int
+    about: str
+    text: str
+    at: int
+
+
 class Recorded(NamedTuple):
     """The newest word on one attempt: the row of its request and what came of it.
 
@@ -300,6 +309,24 @@ class Ledger:
     def note(self, run: int, about: str, text: str) -> int:
         """Append a remark to a run: a reader that joined later, how it ended."""
         return self.journal.append([Draft(Entry("note", run, key=about), text.encode())])[0]
+
+    def notes(self, run: int) -> list[Note]:
+        """The remarks on a run, oldest first, save those that were erased."""
+        rows = self._db.execute(
+            "select seq, key, dictionary, body, at from entries join words using (seq)"
+            " where kind = 'note' and run = ? order by seq", (run,)
+        )
+        return [Note(seq, about, self.restore(body, number).decode(), at)
+                for seq, about, number, body, at in rows]
+
+    def intents(self, run: int) -> Iterator[tuple[int, bytes, bool]]:
+        """Every intent of a run: its number, its request's stamp, and whether it is settled."""
+        return iter(self._db.execute(
+            "select i.seq, r.stamp, o.seq is not null from entries i"
+            " join requests r on r.id = i.request left join entries o indexed by one_outcome"
+            " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
+            " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
+        ))
 
     @contextmanager
     def administering(self, name: str) -> Iterator[None]:

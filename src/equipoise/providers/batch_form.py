@@ -1,0 +1,87 @@
+"""What one provider's batch interface looks like, as a value; what all of them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from equipoise.terms import Fault, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One body to be posted below the base URL."""
+
+    path: str
+    body: bytes
+    kind: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A batch as its provider describes it.
+
+    `done` and `total` count requests. `results` are the paths its result lines lie under.
+    `never_ran` says why none of its requests was run; `full` that this will pass by itself.
+    `token` is the mark we gave it, where the interface carries one; `created` is in seconds
+    since 1970.
+    """
+
+    id: str
+    status: str
+    ended: bool = False
+    done: int = 0
+    total: int = 0
+    results: tuple[str, ...] = ()
+    never_ran: str = ""
+    full: bool = False
+    token: str = ""
+    created: float = 0.0
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it ended before all of its requests were run."""
+        return self.status in ("expired", "cancelled")
+
+
+class Result(NamedTuple):
+    """One result line: the id we gave the request, and what came of it."""
+
+    name: str
+    outcome: Reply | Fault
+
+
+class Listed(NamedTuple):
+    """One page of a list of batches, newest first, and the path of the next page, if any."""
+
+    states: list[State]
+    following: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One batch interface: its limits, the bytes it takes, and what it says back.
+
+    The readers return None, or no name, for bytes that are not what they read; they raise
+    nothing.
+    """
+
+    most_calls: int
+    most_bytes: int
+    path: str
+    line: Callable[[str, bytes], bytes]
+    upload: Callable[[str, Sequence[bytes]], Post] | None
+    file: Callable[[Reply], str]
+    creation: Callable[[str, Sequence[bytes], str], Post]
+    state: Callable[[bytes], State | None]
+    listed: Callable[[bytes], Listed | None]
+    result: Callable[[bytes], Result | None]
+    marked: bool = True
+    """Whether a batch carries our token itself, or only its requests' ids do."""
+
+
+EXPIRED = Fault("server error", "the batch expired before this request was run: not billed",
+                transient=True, sent=False)
+CANCELLED = Fault("server error", "the batch was cancelled before this request was run: not billed",
+                  sent=False)
