@@ -35,6 +35,8 @@ class Script:
     looks: int = 2
     """Looks at a batch until it has ended."""
     ends: str = "completed"
+    then: str = ""
+    """How every batch after the first ends, where not like it."""
     unrun: Callable[[int], bool] = lambda place: place % 2 == 1
     """Which requests were not run, where a batch expired or was cancelled."""
     unsaid: bool = False
@@ -79,6 +81,8 @@ class Double:
     script: Script
     port: int = 0
     key: str = ""
+    keys: set[str] = field(default_factory=set)
+    """The keys that came, in whatever header."""
     reached: threading.Event = field(default_factory=threading.Event)
     went: list[tuple[str, float]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -108,6 +112,13 @@ class Double:
             setattr(self.script, name, left - 1)
         return bool(left)
 
+    @web.middleware
+    async def keyed(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        said = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.keys.add(said or request.headers.get("x-api-key", ""))
+        answer: web.StreamResponse = await handler(request)
+        return answer
+
     # What both have.
 
     def _make(self, requests: list[dict[str, Any]], token: str, form: str) -> dict[str, Any]:
@@ -124,6 +135,7 @@ class Double:
         if batch["looks"] >= self.script.looks and not batch["ended"]:
             batch["ended"], batch["ends"] = True, self.script.ends
             self._run(batch)
+            self.script.ends = self.script.then or self.script.ends
 
     def _run(self, batch: dict[str, Any]) -> None:
         """Compute what the batch runs, and lay its result lines out, in no order."""
@@ -131,7 +143,7 @@ class Double:
         if script.ends == "failed":
             batch |= {"ok": [], "bad": [], "completed": 0, "failed": 0}
             return
-        cut = script.ends in ("expired", "cancelled")
+        cut, ran = script.ends in ("expired", "cancelled"), 0
         for place, asked in enumerate(batch["requests"]):
             name = asked["custom_id"]
             if place in script.rehashed:
@@ -142,7 +154,7 @@ class Double:
             if place in script.failing:
                 bad.append((name, "failing", script.failing[place]))
                 continue
-            body = self._reply(asked, batch["form"])
+            body, ran = self._reply(asked, batch["form"]), ran + 1
             if place in script.missing:
                 continue
             ok.append((name, "ran", body))
@@ -153,8 +165,7 @@ class Double:
         ok += [(f"stranger-{n}-0", "ran", {"id": "s"}) for n in range(script.strange)]
         random.Random(7).shuffle(ok)
         random.Random(8).shuffle(bad)
-        batch |= {"ok": ok, "bad": bad, "completed": sum(k == "ran" for _, k, _ in ok),
-                  "failed": len(bad)}
+        batch |= {"ok": ok, "bad": bad, "completed": ran, "failed": len(bad)}
 
     def _reply(self, asked: dict[str, Any], form: str) -> dict[str, Any]:
         body = asked["body" if form == "openai" else "params"]
@@ -162,6 +173,11 @@ class Double:
         said = self._said(body)
         text = said.text if isinstance(said, Completion) else said
         text += f" {self.key}" if self.script.echo else ""
+        if "input" in body:
+            return {"id": "resp_1", "object": "response", "model": body["model"], "output": [
+                    {"type": "message", "role": "assistant", "status": "completed", "content": [
+                        {"type": "output_text", "text": text, "annotations": []}]}],
+                    "status": "completed", "usage": {"input_tokens": 11, "output_tokens": 3}}
         if form == "openai":
             return {"id": "chatcmpl-1", "object": "chat.completion", "model": body["model"],
                     "choices": [{"index": 0, "finish_reason": "stop", "message": {
@@ -173,7 +189,7 @@ class Double:
 
     def _said(self, body: dict[str, Any]) -> Any:
         messages = []
-        for m in body["messages"]:
+        for m in body.get("messages") or body["input"]:
             words = m["content"]
             if not isinstance(words, str):
                 words = "".join(part["text"] for part in words)
@@ -274,21 +290,22 @@ class Double:
         form = await request.post()
         assert form["purpose"] == "batch"
         name = f"file-{len(self.files) + 1}"
-        self.files[name] = form["file"].file.read()
+        with form["file"].file as file:
+            self.files[name] = file.read()
         await self.at("uploaded")
         return web.json_response({"id": name, "object": "file", "purpose": "batch"})
 
     async def create(self, request: web.Request) -> web.StreamResponse:
         said = await request.json()
         assert said["completion_window"] == "24h"
-        assert said["endpoint"] == "/v1/chat/completions"
+        assert said["endpoint"] in ("/v1/chat/completions", "/v1/responses")
         name = said["input_file_id"]
         if self._take("unseen_file"):
             return web.json_response({"error": {"message": f"Cannot find file {name}"}}, status=400)
         lines = [json.loads(line) for line in self.files[name].splitlines()]
         self._check(lines, 50_000)
         for line in lines:
-            assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
+            assert (line["method"], line["url"]) == ("POST", said["endpoint"])
 
         def make() -> dict[str, Any]:
             batch = self._make(lines, said["metadata"]["equipoise"], "openai")
@@ -380,6 +397,32 @@ class Double:
         return json.dumps({"custom_id": name, "result": result}).encode()
 
 
+async def _started(double: Double) -> web.AppRunner:
+    app = web.Application(client_max_size=2**28, middlewares=[double.keyed])
+    app.add_routes([
+        web.post("/v1/files", double.upload), web.post("/v1/batches", double.create),
+        web.get("/v1/batches", double.list), web.get("/v1/batches/{id}", double.look),
+        web.get("/v1/files/{id}/content", double.content),
+        web.post("/v1/messages/batches", double.create_messages),
+        web.get("/v1/messages/batches", double.list_messages),
+        web.get("/v1/messages/batches/{id}", double.look),
+        web.get("/v1/messages/batches/{id}/results", double.results),
+    ])
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    double.port = runner.addresses[0][1]
+    return runner
+
+
+async def _stopped(runner: web.AppRunner) -> None:
+    await runner.cleanup()
+    held = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in held:
+        task.cancel()
+    await asyncio.gather(*held, return_exceptions=True)
+
+
 @contextmanager
 def serving(
     answer: Callable[[Request], Any], script: Script | None = None, key: str = ""
@@ -388,29 +431,11 @@ def serving(
     double, up = Double(answer, script or Script(), key=key), threading.Event()
     loop = asyncio.new_event_loop()
 
-    async def start() -> web.AppRunner:
-        app = web.Application(client_max_size=2**28)
-        app.add_routes([
-            web.post("/v1/files", double.upload), web.post("/v1/batches", double.create),
-            web.get("/v1/batches", double.list), web.get("/v1/batches/{id}", double.look),
-            web.get("/v1/files/{id}/content", double.content),
-            web.post("/v1/messages/batches", double.create_messages),
-            web.get("/v1/messages/batches", double.list_messages),
-            web.get("/v1/messages/batches/{id}", double.look),
-            web.get("/v1/messages/batches/{id}/results", double.results),
-        ])
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        double.port = runner.addresses[0][1]
-        up.set()
-        return runner
-
     def serve() -> None:
-        runner = loop.run_until_complete(start())
+        runner = loop.run_until_complete(_started(double))
+        up.set()
         loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
+        loop.run_until_complete(_stopped(runner))
         loop.close()
 
     thread = threading.Thread(target=serve)

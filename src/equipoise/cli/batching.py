@@ -33,12 +33,13 @@ from equipoise.providers.batch import (
     Witness,
     batching,
     form,
+    mark,
     picked_up,
     share_of_price,
 )
 from equipoise.providers.batch_course import Left, Pace
 from equipoise.providers.batch_form import State
-from equipoise.providers.keys import key_for
+from equipoise.providers.keys import ANY_KEY, key_for, key_variable
 from equipoise.providers.limits import Price
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Subject, canonical_json
 
@@ -49,16 +50,19 @@ GOES_ON = ("Stopped. Batches that were handed in go on at the provider, and thei
 class Batches:
     """A run's way to its subjects in batches; one gathering a subject, as one batch has one model.
 
-    Raises Misuse for a subject whose provider has no batch interface.
+    `forget` gives a batch up that cannot be found again. Raises Misuse for a subject whose provider
+    has no batch interface.
     """
 
     def __init__(
-        self, ledger: Ledger, run: Run, subjects: Sequence[Subject], progress: Progress, pace: Pace
+        self, ledger: Ledger, run: Run, subjects: Sequence[Subject], progress: Progress, pace: Pace,
+        forget: bool = False,
     ) -> None:
         for subject in subjects:
             form(subject)
+        self._keys = {s.stamp: _key(s) for s in subjects}
         self._ledger, self._run, self._subjects = ledger, run, subjects
-        self._progress, self._pace = progress, pace
+        self._progress, self._pace, self._forget = progress, pace, forget
         self._leaving = asyncio.Event()
         self._states: dict[str, State] = {}
         self._desk: Desk | None = None
@@ -103,7 +107,7 @@ class Batches:
         async with AsyncExitStack() as stack:
             providers = {
                 s.stamp: await stack.enter_async_context(
-                    batching(s, _key(s), self._witness(s), self._leaving, self._pace))
+                    batching(s, self._keys[s.stamp], self._witness(s), self._leaving, self._pace))
                 for s in self._subjects
             }
 
@@ -122,7 +126,7 @@ class Batches:
         async def creating(token: str, intents: Sequence[int]) -> None:
             await self._note(CREATING, {
                 "token": token, "intents": list(intents), "subject": subject.stamp,
-                "base_url": subject.base_url})
+                "base_url": subject.base_url, "key": mark(self._keys[subject.stamp], token)})
 
         async def created(token: str, batch: str) -> None:
             await self._note(CREATED, {"token": token, "id": batch})
@@ -161,10 +165,12 @@ class Batches:
             subject, since = subjects[batch["subject"]], batch["at"] / 1e6
             say(f"Picking up the batch {batch['id'] or 'that was about to be created'} of"
                 f" {len(batch['intents']):,} calls.")
+            key = self._keys[subject.stamp]
             handed_in = HandedIn(
-                token, batch["id"], {i: stamps[i] for i in batch["intents"]}, since)
+                token, batch["id"], {i: stamps[i] for i in batch["intents"]}, since,
+                mark(key, token) != batch["key"], self._forget)
             outcomes = await picked_up(
-                subject, _key(subject), self._witness(subject), handed_in, self._pace)
+                subject, key, self._witness(subject), handed_in, self._pace)
             self._write({i: outcomes[i] for i in batch["intents"] if left.pop(i, None)}, since)
         self._write(dict.fromkeys(left, NEVER_HANDED_IN), time.time())
         await self._note(SETTLED, {"never_handed_in": len(left)})
@@ -188,4 +194,8 @@ class Batches:
 
 
 def _key(subject: Subject) -> str | None:
-    return key_for(subject.base_url, str(subject.engine.get("key_env", "")))
+    """A subject's key; raises Misuse where its provider wants one and there is none."""
+    key = key_for(subject.base_url, str(subject.engine.get("key_env", "")))
+    if not key and (variable := key_variable(subject.base_url)) != ANY_KEY:
+        raise Misuse(f"{variable}, which holds the key for {subject.base_url}, is not set.", 4)
+    return key

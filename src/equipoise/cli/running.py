@@ -187,7 +187,8 @@ def _batches(
 
     if terms.per_minute:
         raise Misuse("--per-minute has no meaning in a batch. Leave one of the two out.")
-    return Batches(ledger, run, subjects, progress, terms.pace or Pace())
+    return Batches(ledger, run, subjects, progress, terms.pace or Pace(),
+                   terms.retry_unknown)
 
 
 def _carry_over(budget: Budget, ledger: Ledger, run: Run, price: Price | None) -> None:

@@ -313,8 +313,9 @@ class Ledger:
     def notes(self, run: int) -> list[Note]:
         """The remarks on a run, oldest first, save those that were erased."""
         rows = self._db.execute(
-            "select seq, key, dictionary, body, at from entries join words using (seq)"
-            " where kind = 'note' and run = ? order by seq", (run,)
+            "select e.seq, e.key, w.dictionary, w.body, e.at from entries e not indexed"
+            " join words w on w.seq = e.seq"
+            " where e.seq > ?1 and e.run = ?1 and e.kind = 'note' order by e.seq", (run,)
         )
         return [Note(seq, about, self.restore(body, number).decode(), at)
                 for seq, about, number, body, at in rows]

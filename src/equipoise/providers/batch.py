@@ -6,13 +6,14 @@ A call waits for its reply like any other; whoever runs it lets a whole stage wa
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from equipoise.providers import CALL, batch_anthropic, batch_openai, dialect
-from equipoise.providers.batch_course import Course, Left, Pace
+from equipoise.providers.batch_course import Course, Left, Pace, Unheard
 from equipoise.providers.batch_form import Form, State
 from equipoise.providers.batch_match import named, new_token
 from equipoise.providers.batch_wire import exchanging
@@ -36,6 +37,9 @@ LINE_BYTES = 250
 NEVER_HANDED_IN = Fault("unreachable", "the run ended before its batch was created", sent=False)
 
 
+FORGOTTEN = Fault("unknown", "its batch could not be found again")
+
+
 @dataclass(frozen=True, slots=True)
 class Witness:
     """What batches are told to: the first two return once it is on record, durably.
@@ -55,13 +59,16 @@ class Witness:
 class HandedIn:
     """A batch of an earlier session: the stamp of each intent's request, and when it was noted.
 
-    `id` is empty where it is only known to have been about to be created.
+    `id` is empty where it is only known to have been about to be created. `key_changed` says that
+    it was handed in with another key; `forget` that it may be given up where it is not found.
     """
 
     token: str
     id: str
     stamps: Mapping[int, bytes]
     since: float
+    key_changed: bool = False
+    forget: bool = False
 
 
 def form(subject: Subject) -> Form:
@@ -111,12 +118,25 @@ async def picked_up(
     Raises Left where that cannot be learnt now.
     """
     names = {named(batch.token, intent, stamp): intent for intent, stamp in batch.stamps.items()}
-    async with _course(subject, key, witness, pace) as course:
-        found = batch.id or await course.found(batch.token, len(names), batch.since)
-        if not found:
-            return dict.fromkeys(batch.stamps, NEVER_HANDED_IN)
-        outcomes = await course.outcomes(found, names.keys())
+    try:
+        async with _course(subject, key, witness, pace) as course:
+            found = batch.id or await course.found(batch.token, len(names), batch.since)
+            if not found and batch.key_changed:
+                raise Unheard(Misuse(
+                    "Whether a batch was created cannot be learnt: it was to be, with another key."
+                    " Nothing was sent. Give that key; --retry-unknown asks its calls again.", 4))
+            outcomes = (await course.outcomes(found, names.keys()) if found
+                        else dict.fromkeys(names, NEVER_HANDED_IN))
+    except Unheard:
+        if not batch.forget:
+            raise
+        outcomes = dict.fromkeys(names, FORGOTTEN)
     return {intent: struck_out(outcomes[name], key) for name, intent in names.items()}
+
+
+def mark(key: str | None, token: str) -> str:
+    """Tells whether a batch was handed in with this key, and nothing of the key: 32 bits."""
+    return hashlib.sha256(f"{token}/{key}".encode()).hexdigest()[:8]
 
 
 @asynccontextmanager

@@ -14,7 +14,17 @@ from datetime import datetime
 import msgspec
 
 from equipoise.providers import anthropic
-from equipoise.providers.batch_form import CANCELLED, EXPIRED, Form, Listed, Post, Result, State
+from equipoise.providers.batch_form import (
+    CANCELLED,
+    EXPIRED,
+    Form,
+    Listed,
+    Post,
+    Result,
+    State,
+    members,
+    text_of,
+)
 from equipoise.terms import Fault, Reply, canonical_json
 
 PATH = anthropic.PATH + "/batches"
@@ -46,22 +56,6 @@ class _Batch(msgspec.Struct, gc=False):
 class _List(msgspec.Struct, gc=False):
     data: list[_Batch]
     has_more: bool = False
-
-
-class _Kind(msgspec.Struct, gc=False):
-    type: str = ""
-    error: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _Outcome(msgspec.Struct, gc=False):
-    type: str
-    message: msgspec.Raw = msgspec.Raw(b"")
-    error: msgspec.Raw = msgspec.Raw(b"")
-
-
-class _Line(msgspec.Struct, gc=False):
-    custom_id: str
-    result: _Outcome
 
 
 def line(name: str, body: bytes) -> bytes:
@@ -104,28 +98,27 @@ def _state(batch: _Batch) -> State:
 
 def result(line: bytes) -> Result | None:
     """What a line of the results says; the message's bytes are those of the line."""
-    try:
-        said = msgspec.json.decode(line, type=_Line)
-        if said.result.type == "errored":
-            return Result(said.custom_id, _errored(bytes(said.result.error)))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    said = members(line)
+    name, outcome = text_of(said.get("custom_id", b"")), members(said.get("result", b""))
+    kind = text_of(outcome.get("type", b""))
+    if not name or not kind:
         return None
-    if said.result.type == "succeeded" and bytes(said.result.message):
-        return Result(said.custom_id, Reply(bytes(said.result.message)))
-    known = {"expired": EXPIRED, "canceled": CANCELLED}.get(said.result.type)
-    return Result(said.custom_id, known or Fault(
-        "unknown", f"the batch says {said.result.type!r} of this request, and no more"))
+    if kind == "succeeded" and "message" in outcome:
+        return Result(name, Reply(outcome["message"]))
+    if kind == "errored" and "error" in outcome:
+        return Result(name, _errored(outcome["error"]))
+    known = {"expired": EXPIRED, "canceled": CANCELLED}.get(kind)
+    return Result(name, known or Fault(
+        "unknown", f"the batch says {kind!r} of this request, and no more"))
 
 
 def _errored(error: bytes) -> Reply:
     """The error as the body it is where it is not in a batch, under the status it has there."""
-    outer = msgspec.json.decode(error, type=_Kind)
-    kind, body = outer.type, error
-    if bytes(outer.error) != b"null":
-        kind = msgspec.json.decode(outer.error, type=_Kind).type
-    else:
-        body = b'{"type":"error","error":' + error + b"}"
-    return Reply(body, STATUSES.get(kind, 500))
+    said = members(error)
+    if "error" not in said:
+        said, error = {"error": error}, b'{"type":"error","error":' + error + b"}"
+    kind = text_of(members(said["error"]).get("type", b""))
+    return Reply(error, STATUSES.get(kind, 500))
 
 
 FORM = Form(

@@ -48,6 +48,10 @@ class Left(Exception):
         self.misuse = misuse
 
 
+class Unheard(Left):
+    """A batch that its provider does not know: it is gone, or the key is another account's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Course:
     """How batches are brought through one interface, over one connection."""
@@ -147,10 +151,7 @@ class Course:
             return state.token == token
         if state.total != calls or state.created < since - SKEW:
             return False
-        ended = await self.ended(state.id)
-        if isinstance(ended, Fault):
-            return False
-        lines = await self._lines(ended)
+        lines = await self._lines(await self.ended(state.id))
         read = (self.form.result(line) for line in lines or ())
         return any(result and result.name.startswith(f"{token}-") for result in read)
 
@@ -169,10 +170,10 @@ class Course:
             path = page.following
         return states
 
-    async def ended(self, batch: str) -> State | Fault:
-        """The batch once it has ended, however long that takes; a Fault where it is gone.
+    async def ended(self, batch: str) -> State:
+        """The batch once it has ended, however long that takes.
 
-        Raises Left when the key is refused.
+        Raises Left when the key is refused, or the batch is not known for long.
         """
         waits, missed = self.pace.waits(), 0.0
         while True:
@@ -186,26 +187,24 @@ class Course:
                 # A provider may not know a batch for a while after it was made, and in between.
                 missed = missed or time.monotonic()
                 if time.monotonic() - missed > self.pace.settling:
-                    return Fault("unknown", f"the provider no longer knows the batch {batch}")
+                    raise Unheard(Misuse(
+                        f"The provider does not know the batch {batch} under this key. Nothing was"
+                        " sent. Give the key it was handed in with; if the batch is gone,"
+                        " --retry-unknown asks its calls again.", 75))
             _require_key(outcome, batch)
             await asyncio.sleep(max(next(waits), _asked_to_wait(outcome)))
 
     async def outcomes(self, batch: str, names: Collection[str]) -> dict[str, Reply | Fault]:
         """What came of each name once the batch has ended. Raises Left."""
-        waits, found = self.pace.waits(), Matched({}, [], [], 0)
-        state: State | Fault = Fault("unknown")
-        for _ in range(LOOKS):
+        waits = self.pace.waits()
+        for look in range(LOOKS):
             state = await self.ended(batch)
-            if isinstance(state, Fault):
-                return dict.fromkeys(names, state)
             if state.never_ran:
                 return dict.fromkeys(names, _never_ran(state))
-            lines = await self._lines(state)
-            found = matched(names, lines or (), self.form.result)
-            if len(found.outcomes) == len(names) and not found.unread:
+            found = matched(names, await self._lines(state) or (), self.form.result)
+            if len(found.outcomes) == len(names) and not found.unread or look == LOOKS - 1:
                 break
             await asyncio.sleep(next(waits))
-        assert isinstance(state, State)
         self._report(state, found, len(names))
         return dict.fromkeys(names, _missing(state, found)) | found.outcomes
 

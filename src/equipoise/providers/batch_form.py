@@ -2,11 +2,53 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from equipoise.terms import Fault, Reply
+
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
+
+
+def members(text: bytes) -> dict[str, bytes]:
+    """The members of a JSON object, each value as the bytes that stand in it; else none.
+
+    The values are not looked into: what a model wrote may escape what is no Unicode, or be
+    nested without end, and is still its reply.
+
+    >>> members(b'{"id": "a", "body": {"x": [1.0, "\\\\ud800"]}}')["body"]
+    b'{"x": [1.0, "\\\\ud800"]}'
+    """
+    found: dict[str, bytes] = {}
+    depth, name, since, end = 0, b"", 0, -1
+    for token in TOKEN.finditer(text):
+        mark = token[0]
+        if depth == 1 and mark == b":":
+            since = token.end()
+        elif depth == 1 and mark in (b",", b"}"):
+            if since:
+                found[text_of(name)] = text[since : token.start()].strip()
+            since = 0
+        elif depth == 1 and not since:
+            name = mark
+        depth += (mark in (b"{", b"[")) - (mark in (b"}", b"]"))
+        if depth == 0:
+            end = token.end()
+            break
+    whole = text.lstrip().startswith(b"{") and end >= 0 and not text[end:].strip()
+    return found if whole else {}
+
+
+def text_of(value: bytes) -> str:
+    """A JSON string as text; nothing where it is none."""
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 @dataclass(frozen=True, slots=True)

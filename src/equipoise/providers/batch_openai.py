@@ -11,7 +11,17 @@ from typing import Any
 import msgspec
 
 from equipoise.providers import openai_chat, openai_responses
-from equipoise.providers.batch_form import CANCELLED, EXPIRED, Form, Listed, Post, Result, State
+from equipoise.providers.batch_form import (
+    CANCELLED,
+    EXPIRED,
+    Form,
+    Listed,
+    Post,
+    Result,
+    State,
+    members,
+    text_of,
+)
 from equipoise.terms import Fault, Reply, canonical_json
 
 MARK = "equipoise"
@@ -49,18 +59,6 @@ class _Batch(msgspec.Struct, gc=False):
 class _List(msgspec.Struct, gc=False):
     data: list[_Batch]
     has_more: bool = False
-
-
-class _Response(msgspec.Struct, gc=False):
-    status_code: int
-    body: msgspec.Raw
-    request_id: str | None = None
-
-
-class _Line(msgspec.Struct, gc=False):
-    custom_id: str
-    response: _Response | None = None
-    error: _Error | None = None
 
 
 def upload(token: str, lines: Sequence[bytes]) -> Post:
@@ -138,19 +136,19 @@ WITHOUT_RESPONSE = {
 
 def result(line: bytes) -> Result | None:
     """What a line of an output or error file says; the body's bytes are those of the line."""
-    try:
-        said = msgspec.json.decode(line, type=_Line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    said = members(line)
+    name, response = text_of(said.get("custom_id", b"")), members(said.get("response", b""))
+    if not name:
         return None
-    if said.response is not None and said.response.status_code:
-        request = said.response.request_id
+    status = response.get("status_code", b"")
+    if status.isdigit() and int(status) and "body" in response:
+        request = text_of(response.get("request_id", b""))
         kept = (("x-request-id", request),) if request else ()
-        return Result(said.custom_id,
-                      Reply(bytes(said.response.body), said.response.status_code, kept))
-    error = said.error or _Error()
-    known = WITHOUT_RESPONSE.get(error.code or "")
-    return Result(said.custom_id, known or Fault(
-        "unknown", f"the batch holds no response: {error.code}: {error.message}"))
+        return Result(name, Reply(response["body"], int(status), kept))
+    error = members(said.get("error", b""))
+    code, message = (text_of(error.get(part, b"")) for part in ("code", "message"))
+    return Result(name, WITHOUT_RESPONSE.get(code) or Fault(
+        "unknown", f"the batch holds no response: {code}: {message}"))
 
 
 def _form(path: str) -> Form:
