@@ -9,6 +9,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import random
 import signal
 import threading
 import time
@@ -468,8 +469,8 @@ def test_a_fingerprint_in_a_batch_reads_as_asked_directly(tmp_path, name, answer
         ended = batch_killed.run(tmp_path, double.port, name)
         assert texts(ended) == answered
         assert double.created == 1 and ended.calls == 144
-        assert batch_killed.run(tmp_path, double.port, name).calls == 0
-        assert double.created == 1
+        again = batch_killed.run(tmp_path, double.port, name)
+        assert (again.calls, again.head) == (0, ended.head) and double.created == 1
     assert not verify(tmp_path / "ledger.db").faults
 
 
@@ -604,6 +605,27 @@ def test_a_run_killed_again_and_again_loses_nothing_and_pays_nothing_twice(tmp_p
         double.script.hold = ""
         assert texts(batch_killed.run(tmp_path, double.port, "openai")) == answered
         assert set(double.paid.values()) == {1} and double.created == 1
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", BOTH)
+def test_kills_at_random_moments_lose_nothing_and_pay_nothing_twice(tmp_path, name, answered):
+    rng, kills, runs = random.Random(7), 0, 0
+    while kills < 100:
+        runs += 1
+        folder = tmp_path / str(runs)
+        folder.mkdir()
+        with fingerprinted(Script(looks=6, early=1, broken=1)) as double:
+            for _ in range(6):
+                process = begun(folder, double, name)
+                process.join(rng.uniform(0.05, 0.8))
+                kills += process.is_alive()
+                process.kill()
+                process.join()
+            assert texts(batch_killed.run(folder, double.port, name)) == answered
+            assert set(double.paid.values()) == {1} and len(double.paid) == 144
+        assert not verify(folder / "ledger.db").unsettled
+    print(f"\n{name}: {kills} kills in {runs} runs: 0 lost, 0 paid twice")
 
 
 def test_a_run_with_calls_in_a_batch_is_not_asked_otherwise(tmp_path, answered):

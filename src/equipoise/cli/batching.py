@@ -82,8 +82,19 @@ class Batches:
         return price if alone else self.price(price)
 
     def serve(self, desk: Desk) -> None:
-        """Have a desk wait for its batches however long they take, and stop with them."""
-        self._desk, desk.grace = desk, None
+        """Have a desk wait for its batches however long they take, and stop with them.
+
+        That batches began is noted before the desk asks anything, if it does.
+        """
+        self._desk, desk.grace, then = desk, None, desk.began_asking
+
+        def began() -> None:
+            if desk.to_ask and open_span(self._ledger, self._run) is None:
+                shares = {s.name: share_of_price(s.base_url) for s in self._subjects}
+                self._note(BEGAN, {"share_of_price": shares})
+            then()
+
+        desk.began_asking = began
 
     def leave(self, code: int) -> None:
         """Hand nothing more in, wait no more, and end with this exit code."""
@@ -101,9 +112,6 @@ class Batches:
         """One provider for all the subjects, once all that was left in batches is settled."""
         if (span := open_span(self._ledger, self._run)) is not None:
             await self._settled(span)
-        else:
-            shares = {s.stamp: share_of_price(s.base_url) for s in self._subjects}
-            span = Span(await self._note(BEGAN, {"share_of_price": shares}))
         async with AsyncExitStack() as stack:
             providers = {
                 s.stamp: await stack.enter_async_context(
@@ -115,7 +123,8 @@ class Batches:
                 return await providers[request.subject.stamp](request)
 
             yield provider
-        if not unsettled(self._ledger, self._run, span):
+        span = open_span(self._ledger, self._run)
+        if span is not None and not unsettled(self._ledger, self._run, span):
             await self._note(OVER, {})
 
     def _note(self, about: str, said: Mapping[str, Any]) -> asyncio.Future[int]:
@@ -137,6 +146,9 @@ class Batches:
         self._states[state.id] = state
         done = sum(s.done for s in self._states.values())
         total = sum(s.total for s in self._states.values())
+        if self._desk and self._desk.stopped and not self._stopped:
+            self._stopped = self._desk.stopped
+            say(f"{self._stopped} What was handed in is waited for; interrupt to leave it.")
         self._progress.told(f"batch: {done:,} of {total:,} done at the provider")
 
     async def _settled(self, span: Span) -> None:
@@ -156,7 +168,8 @@ class Batches:
             raise left.misuse from None
 
     async def _settle(self, span: Span) -> None:
-        left = unsettled(self._ledger, self._run, span)
+        if not (left := unsettled(self._ledger, self._run, span)):
+            return
         stamps = {intent: stamp for intent, stamp, _ in self._ledger.intents(self._run.seq)}
         subjects = {s.stamp: s for s in self._subjects}
         for token, batch in span.batches.items():

@@ -156,10 +156,10 @@ async def _administered(
             guard=_guard(terms, budget, lambda: desk.stopped is not None),
             patience=Patience(terms.attempts),
         )
-        if batches:
-            batches.serve(desk)
         _carry_over(budget, ledger, run, price_so_far)
         desk.began_asking = progress.began_asking
+        if batches:
+            batches.serve(desk)
         with _interruptible(desk, batches):
             found = await administer(
                 laid_out.instrument, laid_out.trials, desk, at_once=at_once,

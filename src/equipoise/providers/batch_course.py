@@ -27,7 +27,7 @@ class Pace:
     and the longest between two looks at it; and for which a provider may not yet show what was
     just made."""
 
-    gather: float = 1.0
+    gather: float = 2.0
     first: float = 1.0
     longest: float = 120.0
     settling: float = 300.0
@@ -118,7 +118,7 @@ class Course:
         found = self.decode(outcome) if isinstance(outcome, Reply) else outcome
         if isinstance(found, Completion) or found.kind in ("unknown", "malformed"):
             return Fault("unreachable", _shown(outcome), transient=True, sent=False)
-        return replace(found, sent=False)
+        return replace(found, detail=f"handing a batch in: {found.detail}", sent=False)
 
     async def found(self, token: str, calls: int, since: float) -> str:
         """The id of the batch that was handed in as `token`, or nothing where there is none.
