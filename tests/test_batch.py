@@ -26,10 +26,14 @@ import batch_killed
 from batch_double import Script, serving
 from batch_killed import PACE, base, subject
 from equipoise.cli import debates as debates_command
+from equipoise.cli.batching import Batches
+from equipoise.cli.progress import Progress
 from equipoise.cli.running import Terms, read_run, run_registered
 from equipoise.instruments.debates import planted as debaters
 from equipoise.instruments.fingerprint import planted as traits
 from equipoise.ledger import Ledger, verify
+from equipoise.ledger.chain import Entry
+from equipoise.ledger.journal import Draft
 from equipoise.providers import CALL, dialect
 from equipoise.providers.batch import FORMS, HandedIn, Witness, batching, picked_up, share_of_price
 from equipoise.providers.batch_course import Left
@@ -516,6 +520,21 @@ def test_a_cap_that_is_reached_waits_for_the_batch_under_way(tmp_path, answered)
 def test_a_batch_costs_half_where_that_is_known_and_is_reserved_in_full_elsewhere():
     assert share_of_price("https://api.anthropic.com") == 0.5
     assert share_of_price("https://api.openai.com.example.org/v1") == 1
+
+
+def test_a_run_is_counted_at_half_only_where_all_of_it_was_asked_in_batches(tmp_path, monkeypatch):
+    ledger, price = Ledger.open(tmp_path / "ledger.db"), Price(2.0, 8.0)
+    run = ledger.register("r1", b"{}", {})
+    to = replace(subject(1, "openai"), base_url="https://api.openai.com/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    found = []
+    for attempt, note in enumerate(("batches began", "batches over"), 1):
+        ledger.note(run.seq, note, "{}")
+        ledger.journal.append([Draft(
+            Entry("intent", run.seq, "t", "s", attempt), request=asking(to, "a"))])
+        found.append(Batches(ledger, run, [to], Progress(1, "r"), PACE).price(price))
+    ledger.close()
+    assert found == [Price(1.0, 4.0), price]
 
 
 def test_money_is_reserved_before_a_batch_and_settled_after(tmp_path):

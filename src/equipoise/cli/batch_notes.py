@@ -34,7 +34,7 @@ class Span:
 def spans(ledger: Ledger, run: Run) -> list[Span]:
     """The spans of a run's intents that were asked in batches, oldest first."""
     found: list[Span] = []
-    for note in ledger.notes(run.seq):
+    for note in ledger.noted(run.seq):
         if note.about == BEGAN:
             found.append(Span(note.seq))
         elif note.about == CREATING:

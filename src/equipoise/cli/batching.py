@@ -69,17 +69,17 @@ class Batches:
         self._stopped: Misuse | None = None
 
     def price(self, price: Price | None) -> Price | None:
-        """What a call costs in a batch, where that is known of every provider; else in full."""
-        share = max(share_of_price(s.base_url) for s in self._subjects)
-        return price and replace(
-            price, prompt=price.prompt * share, completion=price.completion * share)
+        """What a call of this run costs: less where that is known of every provider.
 
-    def price_so_far(self, price: Price | None) -> Price | None:
-        """The price by which to count what is on record: in full where any was asked otherwise."""
+        In full where any call on record was asked otherwise: all are counted by one price.
+        """
         known = spans(self._ledger, self._run)
         alone = any(not any(span.holds(intent) for span in known)
                     for intent, _, _ in self._ledger.intents(self._run.seq))
-        return price if alone else self.price(price)
+        if price is None or alone:
+            return price
+        share = max(share_of_price(s.base_url) for s in self._subjects)
+        return replace(price, prompt=price.prompt * share, completion=price.completion * share)
 
     def serve(self, desk: Desk) -> None:
         """Have a desk wait for its batches however long they take, and stop with them.

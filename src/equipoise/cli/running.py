@@ -139,7 +139,6 @@ async def _administered(
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
     at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)
-    price_so_far = terms.price
     budget = Budget(max_usd=terms.max_usd, max_calls=terms.max_calls)
     progress = Progress(
         len(laid_out.trials), laid_out.reader, quiet=terms.quiet,
@@ -148,7 +147,6 @@ async def _administered(
     batches = _batches(ledger, run, subjects, progress, terms)
     if batches:
         at_once = terms.at_once or min(len(laid_out.trials), MOST_IN_BATCHES)
-        price_so_far = batches.price_so_far(terms.price)
         terms = replace(terms, price=batches.price(terms.price))
     async with batches.reached() if batches else reached(subjects, laid_out) as provider:
         desk = Desk(
@@ -156,7 +154,7 @@ async def _administered(
             guard=_guard(terms, budget, lambda: desk.stopped is not None),
             patience=Patience(terms.attempts),
         )
-        _carry_over(budget, ledger, run, price_so_far)
+        _carry_over(budget, ledger, run, terms.price)
         desk.began_asking = progress.began_asking
         if batches:
             batches.serve(desk)

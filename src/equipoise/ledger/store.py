@@ -310,24 +310,25 @@ class Ledger:
         """Append a remark to a run: a reader that joined later, how it ended."""
         return self.journal.append([Draft(Entry("note", run, key=about), text.encode())])[0]
 
-    def notes(self, run: int) -> list[Note]:
-        """The remarks on a run, oldest first, save those that were erased."""
+    def noted(self, run: int) -> list[Note]:
+        """Every remark on a run, oldest first, save those that were erased."""
         rows = self._db.execute(
-            "select e.seq, e.key, w.dictionary, w.body, e.at from entries e not indexed"
+            "select e.seq, e.key, w.dictionary, w.body, e.at from entries e"
             " join words w on w.seq = e.seq"
-            " where e.seq > ?1 and e.run = ?1 and e.kind = 'note' order by e.seq", (run,)
+            " where e.seq > ? and e.run = ? and e.kind = 'note' order by e.seq", (run, run)
         )
         return [Note(seq, about, self.restore(body, number).decode(), at)
                 for seq, about, number, body, at in rows]
 
     def intents(self, run: int) -> Iterator[tuple[int, bytes, bool]]:
         """Every intent of a run: its number, its request's stamp, and whether it is settled."""
-        return iter(self._db.execute(
+        rows = self._db.execute(
             "select i.seq, r.stamp, o.seq is not null from entries i"
-            " join requests r on r.id = i.request left join entries o indexed by one_outcome"
-            " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
+            " join requests r on r.id = i.request left join entries o on o.intent = i.seq"
+            " and o.kind in ('reply','fault','unknown')"
             " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
-        ))
+        )
+        return ((seq, stamp, bool(settled)) for seq, stamp, settled in rows)
 
     @contextmanager
     def administering(self, name: str) -> Iterator[None]:
