@@ -56,6 +56,8 @@ class Script:
     unseen_file: int = 0
     limited: int = 0
     limited_creations: int = 0
+    creating: float = 0.0
+    """Seconds a creation takes."""
     down: int = 0
     reset: list[str] = field(default_factory=list)
     """Creations whose connection breaks: `before` the batch is made, or `after`."""
@@ -225,6 +227,7 @@ class Double:
                 request.transport.abort()
                 return web.Response()
         await self.at("creation came")
+        await asyncio.sleep(self.script.creating)
         batch = make()
         await self.at("created")
         return web.json_response(self._shown(batch))

@@ -17,10 +17,10 @@ from equipoise.providers.http import (
     MAYBE_SENT,
     NEVER_SENT,
     Timeouts,
-    _address,
-    _headers,
-    _said,
+    address_of,
+    headers_in,
     proxy_for,
+    reason,
 )
 from equipoise.terms import Fault, Reply
 
@@ -38,7 +38,7 @@ async def exchanging(
 
     Raises Misuse for an address or a proxy that nothing can be sent to or with.
     """
-    _address(base_url)
+    address_of(base_url)
     proxy = proxy_for(base_url)
     limits = aiohttp.ClientTimeout(
         total=timeouts.total, connect=timeouts.connect, sock_read=timeouts.read
@@ -63,11 +63,11 @@ async def exchanging(
                     data=data, headers=kind, allow_redirects=False, proxy=proxy,
                 ) as answer:
                     body = await answer.read()
-                    return Reply(body, answer.status, _headers(answer.raw_headers),
+                    return Reply(body, answer.status, headers_in(answer.raw_headers),
                                  time.monotonic() - begun)
             except NEVER_SENT as error:
-                return Fault("unreachable", _said(error), transient=True, sent=False)
+                return Fault("unreachable", reason(error), transient=True, sent=False)
             except MAYBE_SENT as error:
-                return Fault("unknown", _said(error))
+                return Fault("unknown", reason(error))
 
         yield exchange
