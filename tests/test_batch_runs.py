@@ -22,7 +22,6 @@ from batch_double import Script, serving
 from batch_killed import PACE, base, subject
 from equipoise.cli import debates as debates_command
 from equipoise.cli.batching import Batches
-from equipoise.cli.progress import Progress
 from equipoise.cli.running import Terms, read_run, run_registered
 from equipoise.instruments.debates import planted as debaters
 from equipoise.instruments.fingerprint import planted as traits
@@ -126,7 +125,7 @@ def test_a_run_is_counted_at_half_only_where_all_of_it_was_asked_in_batches(tmp_
         ledger.note(run.seq, note, "{}")
         ledger.journal.append([Draft(
             Entry("intent", run.seq, "t", "s", attempt), request=asked)])
-        found.append(Batches(ledger, run, [to], Progress(1, "r"), PACE).price(price))
+        found.append(Batches(ledger, run, [to], PACE).price(price))
     ledger.close()
     assert found == [Price(1.0, 4.0), price]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -55,18 +55,20 @@ class Batches:
     """
 
     def __init__(
-        self, ledger: Ledger, run: Run, subjects: Sequence[Subject], progress: Progress, pace: Pace,
+        self, ledger: Ledger, run: Run, subjects: Sequence[Subject], pace: Pace,
         forget: bool = False,
     ) -> None:
         for subject in subjects:
             form(subject)
         self._keys = {s.stamp: _key(s) for s in subjects}
         self._ledger, self._run, self._subjects = ledger, run, subjects
-        self._progress, self._pace, self._forget = progress, pace, forget
+        self._pace, self._forget = pace, forget
         self._leaving = asyncio.Event()
         self._states: dict[str, State] = {}
         self._desk: Desk | None = None
         self._stopped: Misuse | None = None
+        self._show: Callable[[str], None] = say
+        self._words = ""
 
     def price(self, price: Price | None) -> Price | None:
         """What a call of this run costs: less where that is known of every provider.
@@ -81,12 +83,13 @@ class Batches:
         share = max(share_of_price(s.base_url) for s in self._subjects)
         return replace(price, prompt=price.prompt * share, completion=price.completion * share)
 
-    def serve(self, desk: Desk) -> None:
+    def serve(self, desk: Desk, progress: Progress) -> None:
         """Have a desk wait for its batches however long they take, and stop with them.
 
         That batches began is noted before the desk asks anything, if it does.
         """
-        self._desk, desk.grace, then = desk, None, desk.began_asking
+        self._desk, self._show = desk, progress.told
+        desk.grace, then = None, desk.began_asking
 
         def began() -> None:
             if desk.to_ask and open_span(self._ledger, self._run) is None:
@@ -109,9 +112,7 @@ class Batches:
 
     @asynccontextmanager
     async def reached(self) -> AsyncIterator[Provider]:
-        """One provider for all the subjects, once all that was left in batches is settled."""
-        if (span := open_span(self._ledger, self._run)) is not None:
-            await self._settled(span)
+        """One provider for all the subjects."""
         async with AsyncExitStack() as stack:
             providers = {
                 s.stamp: await stack.enter_async_context(
@@ -149,10 +150,15 @@ class Batches:
         if self._desk and self._desk.stopped and not self._stopped:
             self._stopped = self._desk.stopped
             say(f"{self._stopped} What was handed in is waited for; interrupt to leave it.")
-        self._progress.told(f"batch: {done:,} of {total:,} done at the provider")
+        words = f"batch: {done:,} of {total:,} done at the provider"
+        if self._desk is not None or words != self._words:
+            self._show(words)
+        self._words = words
 
-    async def _settled(self, span: Span) -> None:
+    async def settled(self) -> None:
         """Settle what earlier sessions left; raises Misuse when stopped, or where it cannot be."""
+        if (span := open_span(self._ledger, self._run)) is None:
+            return
         settling = asyncio.create_task(self._settle(span))
         leaving = asyncio.create_task(self._leaving.wait())
         with self._leavable():

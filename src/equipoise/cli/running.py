@@ -139,13 +139,14 @@ async def _administered(
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
     at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)
+    batches = _batches(ledger, run, subjects, terms)
     budget = Budget(max_usd=terms.max_usd, max_calls=terms.max_calls)
     progress = Progress(
         len(laid_out.trials), laid_out.reader, quiet=terms.quiet,
         cost=lambda: budget.spent_usd if terms.price else None,
     )
-    batches = _batches(ledger, run, subjects, progress, terms)
     if batches:
+        await batches.settled()
         at_once = terms.at_once or min(len(laid_out.trials), MOST_IN_BATCHES)
         terms = replace(terms, price=batches.price(terms.price))
     async with batches.reached() if batches else reached(subjects, laid_out) as provider:
@@ -157,7 +158,7 @@ async def _administered(
         _carry_over(budget, ledger, run, terms.price)
         desk.began_asking = progress.began_asking
         if batches:
-            batches.serve(desk)
+            batches.serve(desk, progress)
         with _interruptible(desk, batches):
             found = await administer(
                 laid_out.instrument, laid_out.trials, desk, at_once=at_once,
@@ -171,7 +172,7 @@ async def _administered(
 
 
 def _batches(
-    ledger: Ledger, run: Run, subjects: list[Subject], progress: Progress, terms: Terms
+    ledger: Ledger, run: Run, subjects: list[Subject], terms: Terms
 ) -> Batches | None:
     """The run's way to its subjects in batches, where it is to take it.
 
@@ -185,8 +186,7 @@ def _batches(
 
     if terms.per_minute:
         raise Misuse("--per-minute has no meaning in a batch. Leave one of the two out.")
-    return Batches(ledger, run, subjects, progress, terms.pace or Pace(),
-                   terms.retry_unknown)
+    return Batches(ledger, run, subjects, terms.pace or Pace(), terms.retry_unknown)
 
 
 def _carry_over(budget: Budget, ledger: Ledger, run: Run, price: Price | None) -> None:
