@@ -85,6 +85,16 @@ def test_debates_go_in_a_batch_a_stage(tmp_path):
         assert sum(double.paid.values()) == sum(stages.values()) == ended.calls
 
 
+def test_a_subject_that_costs_nothing_is_asked_beside_the_batch(tmp_path):
+    with fingerprinted() as double:
+        to = [subject(double.port, "openai"), planted.subject("holds")]
+        registration, stimuli = registered(subjects=to)
+        terms = Terms(batch=True, pace=PACE, quiet=True)
+        ended = run_registered(tmp_path / "l.db", registration, stimuli, "r1", terms)
+        assert ended.calls == 288 and all(texts(ended))
+        assert double.created == 1 and sum(double.paid.values()) == 144
+
+
 def recorded(path):
     ledger = Ledger.open(path, read_only=True)
     try:

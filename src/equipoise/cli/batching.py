@@ -23,11 +23,15 @@ from equipoise.cli.batch_notes import (
 )
 from equipoise.cli.progress import Progress
 from equipoise.cli.screen import say
+from equipoise.cli.studies import Study
+from equipoise.cli.subjects import reached
 from equipoise.desk import Desk
 from equipoise.ledger import Ledger, Run
 from equipoise.ledger.chain import Entry
 from equipoise.ledger.journal import Draft
+from equipoise.providers import dialect
 from equipoise.providers.batch import (
+    FORMS,
     NEVER_HANDED_IN,
     HandedIn,
     Witness,
@@ -50,18 +54,21 @@ GOES_ON = ("Stopped. Batches that were handed in go on at the provider, and thei
 class Batches:
     """A run's way to its subjects in batches; one gathering a subject, as one batch has one model.
 
-    `forget` gives a batch up that cannot be found again. Raises Misuse for a subject whose provider
-    has no batch interface.
+    Subjects that cost nothing and have no batch interface are asked as ever. `forget` gives a batch
+    up that cannot be found again. Raises Misuse for another subject whose provider has no batch
+    interface, and where none has.
     """
 
     def __init__(
         self, ledger: Ledger, run: Run, subjects: Sequence[Subject], pace: Pace,
         forget: bool = False,
     ) -> None:
-        for subject in subjects:
+        asked = [s for s in subjects if s.dialect in FORMS or dialect(s.dialect).paid]
+        for subject in asked or subjects:
             form(subject)
-        self._keys = {s.stamp: _key(s) for s in subjects}
-        self._ledger, self._run, self._subjects = ledger, run, subjects
+        self._others = [s for s in subjects if s not in asked]
+        self._keys = {s.stamp: _key(s) for s in asked}
+        self._ledger, self._run, self._subjects = ledger, run, asked
         self._pace, self._forget = pace, forget
         self._leaving = asyncio.Event()
         self._states: dict[str, State] = {}
@@ -111,7 +118,7 @@ class Batches:
             self._desk.stop(why)
 
     @asynccontextmanager
-    async def reached(self) -> AsyncIterator[Provider]:
+    async def reached(self, laid_out: Study) -> AsyncIterator[Provider]:
         """One provider for all the subjects."""
         async with AsyncExitStack() as stack:
             providers = {
@@ -119,6 +126,9 @@ class Batches:
                     batching(s, self._keys[s.stamp], self._witness(s), self._leaving, self._pace))
                 for s in self._subjects
             }
+            if self._others:
+                other = await stack.enter_async_context(reached(self._others, laid_out))
+                providers |= {s.stamp: other for s in self._others}
 
             async def provider(request: Request) -> Reply | Fault:
                 return await providers[request.subject.stamp](request)

@@ -138,8 +138,9 @@ async def _administered(
 
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
+    all_asked = [*subjects, *laid_out.others]
     at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)
-    batches = _batches(ledger, run, subjects, terms)
+    batches = _batches(ledger, run, all_asked, terms)
     budget = Budget(max_usd=terms.max_usd, max_calls=terms.max_calls)
     progress = Progress(
         len(laid_out.trials), laid_out.reader, quiet=terms.quiet,
@@ -149,7 +150,8 @@ async def _administered(
         await batches.settled()
         at_once = terms.at_once or min(len(laid_out.trials), MOST_IN_BATCHES)
         terms = replace(terms, price=batches.price(terms.price))
-    async with batches.reached() if batches else reached(subjects, laid_out) as provider:
+    reaching = batches.reached(laid_out) if batches else reached(all_asked, laid_out)
+    async with reaching as provider:
         desk = Desk(
             ledger, run, provider, retry_unknown=terms.retry_unknown,
             guard=_guard(terms, budget, lambda: desk.stopped is not None),

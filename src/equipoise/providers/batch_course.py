@@ -29,7 +29,7 @@ class Pace:
 
     gather: float = 2.0
     first: float = 1.0
-    longest: float = 120.0
+    longest: float = 50.0
     settling: float = 300.0
 
     def waits(self) -> Iterator[float]:
