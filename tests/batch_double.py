@@ -65,6 +65,8 @@ class Script:
     unlisted: int = 0
     """Lists that do not show the newest batch."""
     lists_down: int = 0
+    page: int = 100
+    """The most batches that a list shows at once."""
     broken: int = 0
     """Downloads that break off in the middle of the results."""
     refused_key: int = 0
@@ -257,6 +259,7 @@ class Double:
             known = known[1:]
         if after:
             known = known[[b["id"] for b in known].index(after) + 1 :]
+        limit = min(limit, self.script.page)
         shown = known[:limit]
         return web.json_response({
             "object": "list", "data": [self._shown(b) for b in shown],

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from equipoise.cli.running import Ended, Terms, run_registered
-from equipoise.providers.batch_course import Pace
+from equipoise.providers.batch_form import Pace
 from equipoise.terms import Misuse, Subject
 from studying import registered
 

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from batch_double import Script, serving
 from batch_killed import PACE, subject
-from equipoise.providers import CALL, dialect
+from equipoise.providers import CALL, batch_course, dialect
 from equipoise.providers.batch import FORMS, HandedIn, Witness, batching, picked_up
-from equipoise.providers.batch_course import Left
-from equipoise.providers.batch_form import Result
+from equipoise.providers.batch_form import Left, Result
 from equipoise.providers.batch_match import matched, named
 from equipoise.providers.keys import STRUCK_OUT
 from equipoise.terms import Completion, Fault, Reply, user
@@ -304,6 +303,44 @@ def test_a_batch_of_as_many_calls_that_is_anothers_is_not_taken_for_ours():
     outcomes, double, _ = asked("anthropic", Script(reset=["after"]), before=before)
     assert [text("anthropic", o) for o in outcomes] == [str(n) for n in range(6)]
     assert double.created == 3
+
+
+def test_where_a_batch_like_ours_has_no_results_to_tell_by_none_is_made():
+    def before(double):
+        double._make([{"custom_id": f"a-{n}-0"} for n in range(6)], "", "anthropic")
+        double.batches["msgbatch_01"] |= {
+            "ended": True, "ends": "completed", "ok": [("", "ran", {})] * 6, "bad": []}
+
+    script = Script(reset=["before"])
+    outcomes, double, told = asked("anthropic", script, before=before)
+    assert all(isinstance(o, asyncio.CancelledError) for o in outcomes)
+    assert double.created == 1 and [m.code for m in told.stopped] == [75]
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("page", [1, 2])
+def test_a_batch_is_found_on_any_page_of_the_list(name, page):
+    def before(double):
+        for n in range(5):
+            batch = double._make([{"custom_id": "a"}], f"other{n}", name)
+            batch["file"] = "f"
+
+    script = Script(reset=["after"], page=page)
+    outcomes, double, _ = asked(name, script, before=before)
+    assert [text(name, o) for o in outcomes] == [str(n) for n in range(6)]
+    assert double.created == 6
+
+
+def test_a_list_that_is_not_whole_says_nothing(monkeypatch):
+    monkeypatch.setattr(batch_course, "FARTHEST_PAGES", 2)
+
+    def before(double):
+        for _ in range(5):
+            double._make([{"custom_id": "a"}], "other", "openai")["file"] = "f"
+
+    outcomes, double, told = asked("openai", Script(reset=["before"], page=2), before=before)
+    assert all(isinstance(o, asyncio.CancelledError) for o in outcomes)
+    assert double.created == 5 and [m.code for m in told.stopped] == [75]
 
 
 @pytest.mark.parametrize("name", BOTH)

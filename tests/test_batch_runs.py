@@ -264,6 +264,19 @@ def test_a_run_with_calls_in_a_batch_is_not_asked_otherwise(tmp_path, answered):
         assert batch_killed.run(tmp_path, double.port, "openai", batch=False).calls == 0
 
 
+def test_a_run_whose_note_of_a_batch_was_erased_is_not_gone_on_with(tmp_path):
+    with fingerprinted() as double:
+        batch_killed.run(tmp_path, double.port, "openai")
+        ledger = Ledger.open(tmp_path / "ledger.db")
+        [run] = ledger.runs()
+        note = next(n for n in ledger.noted(run.seq) if n.about == "batch created")
+        ledger.erase(note.seq, "a test")
+        ledger.close()
+        with pytest.raises(Misuse, match=f"The note {note.seq} .* was erased"):
+            batch_killed.run(tmp_path, double.port, "openai")
+        assert double.created == 1
+
+
 def test_an_interrupt_leaves_the_batch_and_the_same_command_picks_it_up(tmp_path, answered):
     with fingerprinted(Script(looks=10**6)) as double:
         for _ in range(2):  # While it is first waited for, and while it is picked up.

@@ -32,9 +32,15 @@ class Span:
 
 
 def spans(ledger: Ledger, run: Run) -> list[Span]:
-    """The spans of a run's intents that were asked in batches, oldest first."""
+    """The spans of a run's intents that were asked in batches, oldest first.
+
+    Raises Misuse where a note that says so was erased.
+    """
     found: list[Span] = []
     for note in ledger.noted(run.seq):
+        if note.about in (CREATING, CREATED) and not note.text:
+            raise Misuse(f"The note {note.seq} of the run {run.name!r} was erased: it said which"
+                         " calls are in a batch. Start a new run with --run.", 5)
         if note.about == BEGAN:
             found.append(Span(note.seq))
         elif note.about == CREATING:

@@ -41,8 +41,7 @@ from equipoise.providers.batch import (
     picked_up,
     share_of_price,
 )
-from equipoise.providers.batch_course import Left, Pace
-from equipoise.providers.batch_form import State
+from equipoise.providers.batch_form import Left, Pace, State
 from equipoise.providers.keys import ANY_KEY, key_for, key_variable
 from equipoise.providers.limits import Price
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Subject, canonical_json
@@ -95,7 +94,7 @@ class Batches:
 
         That batches began is noted before the desk asks anything, if it does.
         """
-        self._desk, self._show = desk, progress.told
+        self._desk, self._show, self._states = desk, progress.told, {}
         desk.grace, then = None, desk.began_asking
 
         def began() -> None:

@@ -25,7 +25,7 @@ from equipoise.terms import Completion, Misuse, Reply, Subject, Usage
 
 if TYPE_CHECKING:
     from equipoise.cli.batching import Batches
-    from equipoise.providers.batch_course import Pace
+    from equipoise.providers.batch_form import Pace
 
 T = TypeVar("T")
 
@@ -184,7 +184,7 @@ def _batches(
         require_none_open(ledger, run)
         return None
     from equipoise.cli.batching import Batches
-    from equipoise.providers.batch_course import Pace
+    from equipoise.providers.batch_form import Pace
 
     if terms.per_minute:
         raise Misuse("--per-minute has no meaning in a batch. Leave one of the two out.")

@@ -311,13 +311,13 @@ class Ledger:
         return self.journal.append([Draft(Entry("note", run, key=about), text.encode())])[0]
 
     def noted(self, run: int) -> list[Note]:
-        """Every remark on a run, oldest first, save those that were erased."""
+        """Every remark on a run, oldest first; those that were erased have no text."""
         rows = self._db.execute(
             "select e.seq, e.key, w.dictionary, w.body, e.at from entries e"
-            " join words w on w.seq = e.seq"
+            " left join words w on w.seq = e.seq"
             " where e.seq > ? and e.run = ? and e.kind = 'note' order by e.seq", (run, run)
         )
-        return [Note(seq, about, self.restore(body, number).decode(), at)
+        return [Note(seq, about, self.restore(body, number).decode() if body else "", at)
                 for seq, about, number, body, at in rows]
 
     def intents(self, run: int) -> Iterator[tuple[int, bytes, bool]]:

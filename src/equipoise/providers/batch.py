@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from equipoise.providers import CALL, batch_anthropic, batch_openai, dialect
-from equipoise.providers.batch_course import Course, Left, Pace, Unheard
-from equipoise.providers.batch_form import Form, State
+from equipoise.providers.batch_course import Course
+from equipoise.providers.batch_form import Form, Left, Pace, State, Unheard
 from equipoise.providers.batch_match import named, new_token
 from equipoise.providers.batch_wire import exchanging
 from equipoise.providers.keys import credential, struck_out

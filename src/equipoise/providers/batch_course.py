@@ -4,52 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from equipoise.providers.batch_form import CANCELLED, EXPIRED, Form, State
+from equipoise.providers.batch_form import (
+    CANCELLED,
+    EXPIRED,
+    Form,
+    Left,
+    Pace,
+    State,
+    Unheard,
+)
 from equipoise.providers.batch_match import Matched, matched
 from equipoise.providers.batch_wire import Exchange
 from equipoise.providers.retry_after import retry_after
 from equipoise.terms import Completion, Fault, Misuse, Reply
 
 CREATIONS, DOWNLOADS, LOOKS = 8, 12, 3
-SKEW = 3600.0
+SKEW = 2 * 86_400.0
 """Seconds by which a provider's clock may be off from ours."""
 
 FARTHEST_PAGES = 50
 FULL_WAIT = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds: without a new request, until a batch is made of those gathered; of the first wait
-    and the longest between two looks at it; and for which a provider may not yet show what was
-    just made."""
-
-    gather: float = 2.0
-    first: float = 1.0
-    longest: float = 50.0
-    settling: float = 300.0
-
-    def waits(self) -> Iterator[float]:
-        """Waits between looks, growing by half to the longest."""
-        wait = self.first
-        while True:
-            yield wait
-            wait = min(self.longest, 1.5 * wait)
-
-
-class Left(Exception):
-    """A batch that is left as it is at the provider, to be picked up later, and why."""
-
-    def __init__(self, misuse: Misuse) -> None:
-        super().__init__(str(misuse))
-        self.misuse = misuse
-
-
-class Unheard(Left):
-    """A batch that its provider does not know: it is gone, or the key is another account's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,23 +117,26 @@ class Course:
             if states is not None and asked >= self.pace.settling:
                 return ""
             if asked >= 4 * self.pace.settling:
-                raise Left(Misuse(
-                    "Whether a batch was created cannot be learnt: the provider does not list its"
-                    " batches. Nothing more was sent. The same command looks again.", 75))
+                raise _unlearnt("the provider does not list its batches")
             await asyncio.sleep(min(next(waits), self.pace.settling))
 
     async def _is_ours(self, state: State, token: str, calls: int, since: float) -> bool:
-        """Whether a listed batch is the one; where it bears no mark, its results' ids tell."""
+        """Whether a listed batch is the one; where it bears no mark, its results' ids tell.
+
+        Raises Left where they cannot be read.
+        """
         if self.form.marked:
             return state.token == token
-        if state.total != calls or state.created < since - SKEW:
+        if state.total != calls or 0 < state.created < since - SKEW:
             return False
         lines = await self._lines(await self.ended(state.id))
-        read = (self.form.result(line) for line in lines or ())
-        return any(result and result.name.startswith(f"{token}-") for result in read)
+        names = [result.name for line in lines or () if (result := self.form.result(line))]
+        if not names:
+            raise _unlearnt(f"the batch {state.id} has as many calls, and no results to tell by")
+        return any(name.startswith(f"{token}-") for name in names)
 
     async def _list(self, since: float) -> list[State] | None:
-        """Batches made since then, and maybe older; None where the list broke off."""
+        """Batches made since then, and maybe older; None where the list is not whole."""
         path, states = f"{self.form.path}?limit=100", list[State]()
         for _ in range(FARTHEST_PAGES):
             outcome = await self.exchange(path)
@@ -165,10 +145,10 @@ class Course:
             if (page := self.form.listed(outcome.body)) is None:
                 return None
             states += page.states
-            if not page.following or page.states[-1].created < since - SKEW:
-                break
+            if not page.following or 0 < page.states[-1].created < since - SKEW:
+                return states
             path = page.following
-        return states
+        return None
 
     async def ended(self, batch: str) -> State:
         """The batch once it has ended, however long that takes.
@@ -250,7 +230,12 @@ def _in_doubt(outcome: Reply | Fault) -> bool:
     """Whether what was posted may have had its effect."""
     if isinstance(outcome, Fault):
         return outcome.sent
-    return outcome.status >= 500 or 200 <= outcome.status < 300
+    return outcome.status >= 500 or 200 <= outcome.status < 300 or outcome.status in (408, 409)
+
+
+def _unlearnt(why: str) -> Left:
+    return Left(Misuse(f"Whether a batch was created cannot be learnt: {why}. Nothing more was"
+                       " sent. The same command looks again.", 75))
 
 
 def _names(outcome: Reply | Fault, file: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from equipoise.terms import Fault, Reply
+from equipoise.terms import Fault, Misuse, Reply
 
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 
@@ -121,6 +121,37 @@ class Form:
     result: Callable[[bytes], Result | None]
     marked: bool = True
     """Whether a batch carries our token itself, or only its requests' ids do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds: without a new request, until a batch is made of those gathered; of the first wait
+    and the longest between two looks at it; and for which a provider may not yet show what was
+    just made."""
+
+    gather: float = 2.0
+    first: float = 1.0
+    longest: float = 50.0
+    settling: float = 300.0
+
+    def waits(self) -> Iterator[float]:
+        """Waits between looks, growing by half to the longest."""
+        wait = self.first
+        while True:
+            yield wait
+            wait = min(self.longest, 1.5 * wait)
+
+
+class Left(Exception):
+    """A batch that is left as it is at the provider, to be picked up later, and why."""
+
+    def __init__(self, misuse: Misuse) -> None:
+        super().__init__(str(misuse))
+        self.misuse = misuse
+
+
+class Unheard(Left):
+    """A batch that its provider does not know: it is gone, or the key is another account's."""
 
 
 EXPIRED = Fault("server error", "the batch expired before this request was run: not billed",
