@@ -295,9 +295,10 @@ def test_an_interrupt_leaves_the_batch_and_the_same_command_picks_it_up(tmp_path
 # From the command line.
 
 
-def test_run_batch_from_the_command_line(equipoise):
+@pytest.mark.parametrize("name", BOTH)
+def test_run_batch_from_the_command_line(equipoise, name):
     with fingerprinted() as double:
-        model = f"openai:m@{base(double.port, 'openai')}"
+        model = f"{name}:m@{base(double.port, name)}"
         words = ("run", "fingerprint", "--suite", "demo", "-s", model, "--batch", "--yes")
         code, out, err = equipoise(*words, "--max-calls", 200)
         assert code == 0 and "144 calls" in err
