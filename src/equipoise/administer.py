@@ -18,7 +18,6 @@ from equipoise.terms import Instrument, Message, Misuse, Nonresponse, Observatio
 
 T = TypeVar("T")
 
-GRACE_SECONDS = 30.0
 RAMP_SECONDS, RAMP_FROM = 0.2, 100
 UNSEEN = object()
 
@@ -50,8 +49,8 @@ async def administer(
     """Conduct the trials, at most `at_once` at a time, and return an observation for each.
 
     What is on record is not asked again. When the run is stopped (by `desk.stop`, a person or a
-    fault that more calls cannot mend) what is in flight is waited for, up to 30 seconds, and
-    kept; later than that it is observed as unknown, and trials not reached as not asked.
+    fault that more calls cannot mend) what is in flight is waited for, up to `desk.grace` seconds,
+    and kept; later than that it is observed as unknown, and trials not reached as not asked.
     """
     seen = Seen(trials, halting, watch)
     reached: set[int] = set()
@@ -173,7 +172,7 @@ async def _asked(
         both: set[asyncio.Future[Any]] = {working, stopped}
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if any(not task.done() for task in workers):
-            await asyncio.wait(workers, timeout=GRACE_SECONDS)
+            await asyncio.wait(workers, timeout=desk.grace)
     finally:
         for task in (stopped, *workers):
             task.cancel()

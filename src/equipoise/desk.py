@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.ledger import Ledger, Recorded, Run
-from equipoise.providers import Dialect, dialect
+from equipoise.providers import CALL, Dialect, dialect
 from equipoise.providers.retry_after import retry_after
 from equipoise.terms import (
     AnswerMode,
@@ -31,6 +31,7 @@ from equipoise.terms import (
 DOWN_AFTER = 20
 ROOM_CHECK_EVERY = 64
 LONGEST_WAIT = 600.0
+GRACE_SECONDS = 30.0
 NOT_ASKED = Nonresponse("not asked")
 STOPPED = Fault("unreachable", "the run was stopped", sent=False)
 UNKNOWN = Nonresponse("error", "unknown: no reply came, and it may have been billed")
@@ -76,6 +77,7 @@ class Desk:
         self.outcomes: Counter[str] = Counter()
         self.stopped: Misuse | None = None
         self.to_ask = 0
+        self.grace: float | None = GRACE_SECONDS
         self.began_asking: Callable[[], None] = lambda: None
         self.latest: asyncio.Future[int] | None = None
         self._stop = asyncio.Event()
@@ -216,6 +218,7 @@ class Desk:
                 return STOPPED
             self.outcomes["calls"] += 1
             intent = await self._ledger.intend(self._run.seq, key, stage, attempt, request)
+            CALL.set(intent)
             begun = time.monotonic()
             outcome = await provider(request)
             seconds = time.monotonic() - begun

@@ -160,6 +160,8 @@ def plan(
               help="Tries at one call.")
 @click.option("--retry-unknown", is_flag=True,
               help="Ask again what was on the wire when a run died.")
+@click.option("--batch", is_flag=True,
+              help="Hand calls in as batches: cheaper, answered within 24 hours.")
 @yes
 @click.option("--dry-run", "-n", is_flag=True, help="Show the plan; open no connection.")
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress line.")

@@ -34,6 +34,7 @@ class Progress:
         self._begun = self._shown = now()
         self.done = self.on_record = self.skipped = 0
         self.losses: Counter[str] = Counter()
+        self._told = ""
 
     def began_asking(self) -> None:
         """What came until now was on record: the rate counts from here."""
@@ -47,8 +48,12 @@ class Progress:
             self.done += 1
         if isinstance(value, Nonresponse) and value.kind != "not asked":
             self.losses[value.kind] += 1
-        if not self._quiet and self._now() - self._shown >= self._every:
-            self._show()
+        self._show_in_time()
+
+    def told(self, words: str) -> None:
+        """Show these words at the line's end from now on."""
+        self._told = words
+        self._show_in_time()
 
     @property
     def seconds(self) -> float:
@@ -70,6 +75,8 @@ class Progress:
         parts.append(f"lost: {lost}" if lost else "nothing lost")
         if (cost := self._cost()) is not None:
             parts.append(f"${cost:.4f}")
+        if self._told:
+            parts.append(self._told)
         return " · ".join(parts)
 
     def finish(self) -> None:
@@ -78,6 +85,10 @@ class Progress:
             self._show()
             if self._live:
                 print(file=sys.stderr, flush=True)
+
+    def _show_in_time(self) -> None:
+        if not self._quiet and self._now() - self._shown >= self._every:
+            self._show()
 
     def _show(self) -> None:
         self._shown = self._now()

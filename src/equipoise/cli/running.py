@@ -6,11 +6,12 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from equipoise.administer import Administration, administer, read_again
+from equipoise.cli.batch_notes import require_none_open
 from equipoise.cli.progress import Progress
 from equipoise.cli.recorded import require_asked
 from equipoise.cli.screen import say
@@ -23,9 +24,14 @@ from equipoise.registration import Registration
 from equipoise.stimuli import Stimuli, parse
 from equipoise.terms import Completion, Misuse, Reply, Subject, Usage
 
+if TYPE_CHECKING:
+    from equipoise.cli.batching import Batches
+    from equipoise.providers.batch_form import Pace
+
 T = TypeVar("T")
 
 AT_ONCE = {"llamacpp": 2}
+MOST_IN_BATCHES = 50_000
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,9 @@ class Terms:
     attempts: int = Patience.attempts
     retry_unknown: bool = False
     quiet: bool = False
+    batch: bool = False
+    pace: Pace | None = None
+    """How often batches are looked at; None is as their providers ask."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +140,20 @@ async def _administered(
 
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
+    all_asked = [*subjects, *laid_out.others]
     at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)
+    batches = _batches(ledger, run, all_asked, terms)
     budget = Budget(max_usd=terms.max_usd, max_calls=terms.max_calls)
     progress = Progress(
         len(laid_out.trials), laid_out.reader, quiet=terms.quiet,
         cost=lambda: budget.spent_usd if terms.price else None,
     )
-    async with reached([*subjects, *laid_out.others], laid_out) as provider:
+    if batches:
+        await batches.settled()
+        at_once = terms.at_once or min(len(laid_out.trials), MOST_IN_BATCHES)
+        terms = replace(terms, price=batches.price(terms.price))
+    reaching = batches.reached(laid_out) if batches else reached(all_asked, laid_out)
+    async with reaching as provider:
         desk = Desk(
             ledger, run, provider, retry_unknown=terms.retry_unknown,
             guard=_guard(terms, budget, lambda: desk.stopped is not None),
@@ -145,7 +161,9 @@ async def _administered(
         )
         _carry_over(budget, ledger, run, terms.price)
         desk.began_asking = progress.began_asking
-        with _interruptible(desk):
+        if batches:
+            batches.serve(desk, progress)
+        with _interruptible(desk, batches):
             found = await administer(
                 laid_out.instrument, laid_out.trials, desk, at_once=at_once,
                 halting=laid_out.halting, watch=progress.saw,
@@ -155,6 +173,24 @@ async def _administered(
     calls = desk.outcomes["calls"]
     return Ended(run, laid_out, found, calls, progress.on_record, seconds,
                  budget.spent_usd if terms.price else None, ledger.journal.head())
+
+
+def _batches(
+    ledger: Ledger, run: Run, subjects: list[Subject], terms: Terms
+) -> Batches | None:
+    """The run's way to its subjects in batches, where it is to take it.
+
+    Raises Misuse where it is not and its calls may be in batches still.
+    """
+    if not terms.batch:
+        require_none_open(ledger, run)
+        return None
+    from equipoise.cli.batching import Batches
+    from equipoise.providers.batch_form import Pace
+
+    if terms.per_minute:
+        raise Misuse("--per-minute has no meaning in a batch. Leave one of the two out.")
+    return Batches(ledger, run, subjects, terms.pace or Pace(), terms.retry_unknown)
 
 
 def _carry_over(budget: Budget, ledger: Ledger, run: Run, price: Price | None) -> None:
@@ -190,7 +226,7 @@ def _usage(reply: Reply) -> Usage:
 
 
 @contextmanager
-def _interruptible(desk: Desk) -> Iterator[None]:
+def _interruptible(desk: Desk, batches: Batches | None = None) -> Iterator[None]:
     """Ctrl-C once: send nothing more and keep what is in flight. Twice: end now."""
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
@@ -202,6 +238,9 @@ def _interruptible(desk: Desk) -> Iterator[None]:
         pressed.append(number)
         if len(pressed) > 1 and task is not None:
             task.cancel()
+            return
+        if batches:
+            batches.leave(codes[number])
             return
         say("\nStopping: nothing more is sent; waiting up to 30 seconds for the calls in flight."
             " Interrupt again to end at once.")

@@ -42,6 +42,15 @@ class Run:
     at: int
 
 
+class Note(NamedTuple):
+    """A remark on a run; `at` is in microseconds since 1970."""
+
+    seq: int
+    about: str
+    text: str
+    at: int
+
+
 class Recorded(NamedTuple):
     """The newest word on one attempt: the row of its request and what came of it.
 
@@ -349,6 +358,26 @@ class Ledger:
     def note(self, run: int, about: str, text: str) -> int:
         """Append a remark to a run: a reader that joined later, how it ended."""
         return self.journal.append([Draft(Entry("note", run, key=about), text.encode())])[0]
+
+    def noted(self, run: int) -> list[Note]:
+        """Every remark on a run, oldest first; those that were erased have no text."""
+        rows = self._db.execute(
+            "select e.seq, e.key, w.dictionary, w.body, e.at from entries e"
+            " left join words w on w.seq = e.seq"
+            " where e.seq > ? and e.run = ? and e.kind = 'note' order by e.seq", (run, run)
+        )
+        return [Note(seq, about, self.restore(body, number).decode() if body else "", at)
+                for seq, about, number, body, at in rows]
+
+    def intents(self, run: int) -> Iterator[tuple[int, bytes, bool]]:
+        """Every intent of a run: its number, its request's stamp, and whether it is settled."""
+        rows = self._db.execute(
+            "select i.seq, r.stamp, o.seq is not null from entries i"
+            " join requests r on r.id = i.request left join entries o on o.intent = i.seq"
+            " and o.kind in ('reply','fault','unknown')"
+            " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
+        )
+        return ((seq, stamp, bool(settled)) for seq, stamp, settled in rows)
 
     @contextmanager
     def administering(self, name: str) -> Iterator[None]:

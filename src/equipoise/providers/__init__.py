@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import get_args
 from urllib.parse import quote
@@ -25,6 +26,10 @@ Encode = Callable[[Subject, Sequence[Message], AnswerMode, Sequence[str], str], 
 Decode = Callable[[Reply], Completion | Fault]
 
 ALL_MODES: frozenset[AnswerMode] = frozenset(get_args(AnswerMode))
+
+CALL: ContextVar[int] = ContextVar("call", default=0)
+"""The number of the intent under which the call being made is on record, for a provider that
+must tell equal requests apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ async def sender(
     `headers` makes of the key what a request carries beside its body. Raises Misuse for an
     address, a key or a proxy that nothing can be sent to or with.
     """
-    address, key = _address(url), credential(key)
+    address, key = address_of(url), credential(key)
     context = ssl.create_default_context() if url.startswith("https") else None
     connector = aiohttp.TCPConnector(limit=0, ssl=context or True, keepalive_timeout=15)
     carried = {"Content-Type": "application/json", **headers(key)}
@@ -100,17 +100,17 @@ def _poster(
                     if len(body) > cap:
                         answer.close()
                         return Fault("malformed", f"the body is longer than {cap:,} bytes")
-                return Reply(body, answer.status, _headers(answer.raw_headers),
+                return Reply(body, answer.status, headers_in(answer.raw_headers),
                              time.monotonic() - begun)
         except NEVER_SENT as error:
-            return Fault("unreachable", _said(error), transient=True, sent=False)
+            return Fault("unreachable", reason(error), transient=True, sent=False)
         except MAYBE_SENT as error:
-            return Fault("unknown", f"{_said(error)}, after {len(body):,} bytes of a reply")
+            return Fault("unknown", f"{reason(error)}, after {len(body):,} bytes of a reply")
 
     return post
 
 
-def _headers(raw: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...]:
+def headers_in(raw: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...]:
     """Header names and values as they came; a cookie is a credential, and left out."""
     return tuple(
         (name.decode("latin-1"), value.decode("latin-1"))
@@ -118,14 +118,14 @@ def _headers(raw: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...
     )
 
 
-def _said(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
     """What went wrong, without the address: a proxy's may hold its password."""
     if isinstance(error, aiohttp.ClientResponseError):
         return f"{type(error).__name__}: {error.status} {error.message}"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _address(url: str) -> URL:
+def address_of(url: str) -> URL:
     """The address as given; raises Misuse for one that no request can go to."""
     shown = url.rpartition("@")[2]
     try:
