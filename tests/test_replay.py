@@ -608,7 +608,8 @@ def test_cells_of_a_replay_are_exported_a_conversation_a_row(badged):
             badged("export", "r1", "--format", "jsonl")[1].splitlines()]
     assert len(rows) == 2 * 3 * 3
     assert {row["arm"] for row in rows} == {A, AGAIN, B}
-    assert all("perfect_framing_shown" in row and row["page"] for row in rows)
+    assert all("perfect_framing_shown" in row and row["last_page"] for row in rows)
+    assert {row["page"] for row in rows} == {"whole"}
 
 
 @pytest.mark.parametrize("name", ["same", "refuses-thinking", "needs-form"])

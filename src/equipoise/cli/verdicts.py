@@ -156,7 +156,7 @@ def columns(observation: Observation[Any]) -> Mapping[str, Any]:
     said: dict[str, Any] = {"turns_written": len(value.replies)}
     last = value.versions[-1]
     said["at_stake"] = last.at_stake
-    said["page"] = "\n".join(f"{x.number}. {x.text}" + (f" — {x.answer}" if x.answer else "")
+    said["last_page"] = "\n".join(f"{x.number}. {x.text}" + (f" — {x.answer}" if x.answer else "")
                              for x in last.lines)
     for reader, fates in value.fates.items():
         for bias, fate in fates.items():

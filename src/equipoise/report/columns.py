@@ -32,6 +32,8 @@ MEANINGS: Mapping[str, str] = {
     "problem": "What the first answer was told was wrong with it; empty where nothing was.",
     "turns_written": "How many turns of the conversation were written.",
     "at_stake": "What the last page says is at stake.",
+    "last_page": "The last version of the page, a line each.",
+    "edits": "How many changes to the page the turn made; empty where none was written.",
     "target": "The log's own target: what its tool held the reply to.",
     "lost": "Why the log holds no reply; empty where it does.",
     "cached": "Whether the log says that the reply came from a cache.",

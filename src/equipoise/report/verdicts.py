@@ -8,7 +8,7 @@ from typing import Any
 from equipoise.instruments.replay.arms import A, Arm, B, described
 from equipoise.instruments.replay.measures import SHOWN, ByBias, Compared, Findings
 from equipoise.instruments.replay.suite import Suite
-from equipoise.report.words import listed, number, p_value, percent, share, spelled
+from equipoise.report.words import counted, listed, number, of, p_value, percent, share, spelled
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.verdict import Verdict
 from equipoise.terms import Nonresponse
@@ -65,6 +65,8 @@ def points(value: float | Undefined) -> str:
 def shows(found: Compared) -> list[str]:
     """What the comparison rests on, in order, with what it could have seen."""
     v = found.verdict
+    if not v.n:
+        return [f"No opening could be compared: {_broke_off(found)}."]
     same = v.n - v.wins - v.losses
     said = [
         f"Of {v.n} openings B had the better page in {v.wins} and A in {v.losses}; {same} were the"
@@ -83,6 +85,12 @@ def shows(found: Compared) -> list[str]:
         said.append(f"Of openings and biases, {len(found.pending)} wait for a person; none of them"
                     " is in a score.")
     return said
+
+
+def _broke_off(found: Compared) -> str:
+    return "; ".join(f"in {arm} {of(card.whole)} conversations were whole"
+                     + (f" ({counted(dict(card.lost))})" if card.lost else "")
+                     for arm, card in found.scorecards.items())
 
 
 def _corrected(found: Compared) -> list[str]:

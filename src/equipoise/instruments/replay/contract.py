@@ -32,10 +32,10 @@ def _object(**properties: Any) -> dict[str, Any]:
             "additionalProperties": False}
 
 
-_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+_TEXT, _NUMBER = {"type": "string", "maxLength": 300}, {"type": "integer"}
 _MET = {"enum": list(MET)}
 SCHEMAS: Mapping[str, str] = {name: json.dumps(schema) for name, schema in {
-    ENGINE: _object(reply=_TEXT, edits={"type": "array", "items": {"anyOf": [
+    ENGINE: _object(reply=_TEXT, edits={"type": "array", "maxItems": 4, "items": {"anyOf": [
         _object(op={"const": op}, **{key: _NUMBER if key == "line" else _TEXT for key in keys})
         for op, keys in NEEDS.items()]}}),
     PAGE: _object(verdict=_MET, line=_NUMBER, quote=_TEXT),
@@ -45,7 +45,11 @@ SCHEMAS: Mapping[str, str] = {name: json.dumps(schema) for name, schema in {
     QUALITY: _object(**dict.fromkeys(CHECKS, _MET)),
     OUTCOME: _object(outcome={"enum": [*OUTCOMES, "unknown"]}, quote=_TEXT),
 }.items()}
-"""JSON Schemas of what each is to answer, for providers that hold replies to one."""
+"""JSON Schemas of what each is to answer, for providers that hold replies to one.
+
+Texts and lists are bounded: held to a form without an end, a small model writes on until it is
+cut off.
+"""
 
 
 class Written(Struct, frozen=True):
