@@ -192,11 +192,15 @@ def test_only_instructions_that_fired_ride_in_the_prompt_in_the_language_spoken(
 # Verdicts
 
 
-def findings(trait, reader="perfect", trusted=True, of=SUITE, change=("instruction:all",), **more):
+def findings(
+    trait, reader="perfect", *, trusted=True, of=SUITE, change=("instruction:all",), settings=(),
+    **more,
+):
+    settings = dict(settings)
     part = Set({A: Arm(), B: arm(change, of)}, (replace(READER, model=reader),),
                trust={"reader": trusted}, **more)
-    answers = {ENGINE.stamp: answerer(of, trait, {}),
-               part.readers[0].stamp: answerer(of, reader, {})}
+    answers = {ENGINE.stamp: answerer(of, trait, settings),
+               part.readers[0].stamp: answerer(of, reader, settings)}
     instrument = replay(of, part)
     found = [Observation(t, asyncio.run(instrument.conduct(t, asking(answers))))
              for t in instrument.design(ENGINE)]

@@ -110,3 +110,30 @@ def test_label_swaps_table_of_detections_lies_in_its_bands_from_any_seed(seed, c
         print(f"\nseed {seed}: {figures - len(out)} of {figures} figures in their bands {out}")
     # Four errors leave one figure in 16,000 outside; of 60 one would be a sign of a fault.
     assert not out
+
+
+@pytest.mark.parametrize("reader", ["perfect", "eight-nine"])
+def test_two_hundred_simulated_replays_err_at_their_nominal_rates(reader, capsys):
+    """The same engine in both arms is called better or worse no oftener than it should be, and
+    one that is better is found; of one that is better on one bias, that bias and no other."""
+    from test_replay import SUITE, findings
+
+    runs, wrong, found, flags, false_flags = 200, 0, 0, 0, 0
+    for seed in range(1, runs + 1):
+        [same] = findings("same", reader, settings={"seed": seed}).comparisons
+        wrong += same.verdict.kind in ("better", "worse")
+        [better] = findings("better", reader, settings={"seed": seed}).comparisons
+        found += better.verdict.kind == "better"
+        [one] = findings("better-on-one", reader, settings={"seed": seed}).comparisons
+        kinds = {bias: row.verdict.kind for bias, row in one.by_bias.items()}
+        flags += kinds["framing"] == "better"
+        false_flags += any(kind in ("better", "worse") for bias, kind in kinds.items()
+                           if bias != "framing")
+    n = sum("framing" in o.present for o in SUITE.openings.values())
+    with capsys.disabled():
+        print(f"\n{runs} simulated replays, {reader} reader: same called better or worse {wrong},"
+              f" better found {found}; better on one bias ({n} openings): that bias {flags},"
+              f" any other {false_flags}")
+    # Nominal .05, and four standard errors of 200 runs above it.
+    assert wrong <= 22 and false_flags <= 22
+    assert found >= 190

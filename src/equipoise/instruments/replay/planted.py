@@ -24,6 +24,8 @@ from equipoise.terms import Completion, Misuse, Request, content_hash
 Answer = Callable[[Request], Completion]
 LINE = re.compile(r"^(\d+)\. (?:\[([^\]]+)\] )?(.*)$", re.MULTILINE)
 SETTLED = {"settled", "réglée"}
+SEED = ""
+"""Where the seed stands among the prompts that were counted: no prompt is empty."""
 OWN_WORDS = {"en": "Before you go on: {title}, where does that leave this?",
              "fr": "Avant de continuer : {title}, où cela vous mène-t-il ?"}
 
@@ -94,7 +96,8 @@ def worded(suite: Suite, bias: str, language: str, *, own: bool = False) -> str:
 def answerer(
     suite: Suite, name: str, settings: Mapping[str, Any], labels: Iterable[Labelled] = ()
 ) -> Answer:
-    """How a planted subject of that name answers; `rate` is an engine's chance when told.
+    """How a planted subject of that name answers; `rate` is an engine's chance when told, and
+    another `seed` another stream of chances.
 
     A reader knows the labels of the labelled moments it is given. One that is blind to an
     engine's own words misses half of what they hold.
@@ -106,6 +109,8 @@ def answerer(
     if "rate" in settings and not 0 <= rate <= 1:
         raise Misuse(f"The setting rate is {rate:g}; wanted a chance from 0 to 1.")
     turns: Counter[str] = Counter()
+    if "seed" in settings:
+        turns[SEED] = int(settings["seed"])
     if name in READERS:
         return _Reading(suite, READERS[name], turns, labels)
     engine = {**ENGINES, **BALKS}[name]
@@ -115,7 +120,8 @@ def answerer(
 
 def _chances(turns: Counter[str], prompt: str) -> random.Random:
     turns[prompt] += 1
-    return random.Random(f"{content_hash(prompt)}/{turns[prompt]}")
+    seed = f"/{turns[SEED]}" if turns[SEED] else ""
+    return random.Random(f"{content_hash(prompt)}/{turns[prompt]}{seed}")
 
 
 class _Writing:
