@@ -296,3 +296,18 @@ def test_a_run_takes_its_subjects_from_a_file(equipoise, tmp_path):
     assert code == 0 and "holds" in out and "flips-coins" in out
     code, _, error = equipoise("run", "fingerprint")
     assert code == 2 and "No subject is named" in error
+
+
+@pytest.mark.parametrize("instrument, seed", [
+    ("label-swap", 4_294_967_295), ("debates", 4_294_967_295), ("replay", 4_294_967_295),
+    ("fingerprint", 0),
+])
+def test_a_local_model_draws_anew_where_an_instrument_takes_several_draws(
+    tmp_path, instrument, seed
+):
+    weights = tmp_path / "own.gguf"
+    weights.write_bytes(b"GGUF and what follows")
+    made = subject(f"local:{weights}", handling(instrument))
+    assert made.engine["seed"] == seed and "seed" not in made.settings
+    asked = subject(f"local:{weights}?seed=7", handling(instrument))
+    assert asked.engine["seed"] == 7

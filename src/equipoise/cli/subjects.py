@@ -92,11 +92,12 @@ def built(said: Named, how: Handling) -> Subject:
 def _local(said: Named, defaults: Mapping[str, Any]) -> Subject:
     weights = locate(said.model)
     base_url = weights.path.as_uri() if is_path(said.model) else LOCAL
-    asked = dict(said.settings)
+    fields = Engine.__dataclass_fields__
+    asked = {**{key: value for key, value in defaults.items() if key in fields}, **said.settings}
+    defaults = {key: value for key, value in defaults.items() if key not in fields}
     name, family = asked.pop("name", None), asked.pop("family", None)
     engine = Engine(**{name: value for name in list(asked)
-                       if name in Engine.__dataclass_fields__
-                       and (value := asked.pop(name)) is not None})
+                       if name in fields and (value := asked.pop(name)) is not None})
     found = settled(dialect("llamacpp"), UNKNOWN, weights.name, defaults, asked)
     return Subject(
         name or _called(weights.name, found.settings), weights.name, family or weights.family,
