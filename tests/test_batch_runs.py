@@ -30,7 +30,7 @@ from equipoise.ledger.chain import Entry
 from equipoise.ledger.journal import Draft
 from equipoise.providers import dialect, planted
 from equipoise.providers.batch import share_of_price
-from equipoise.providers.limits import Price
+from equipoise.providers.prices import Price, Priced
 from equipoise.terms import Misuse, user
 from studying import registered, studied, suite_of
 
@@ -136,7 +136,8 @@ def test_a_run_is_counted_at_half_only_where_all_of_it_was_asked_in_batches(tmp_
         ledger.note(run.seq, note, "{}")
         ledger.journal.append([Draft(
             Entry("intent", run.seq, "t", "s", attempt), request=asked)])
-        found.append(Batches(ledger, run, [to], PACE).price(price))
+        prices = Batches(ledger, run, [to], PACE).prices({to.name: Priced(price, "--price")})
+        found.append(prices[to.name].price)
     ledger.close()
     assert found == [Price(1.0, 4.0), price]
 
@@ -144,7 +145,7 @@ def test_a_run_is_counted_at_half_only_where_all_of_it_was_asked_in_batches(tmp_
 def test_money_is_reserved_before_a_batch_and_settled_after(tmp_path):
     with fingerprinted() as double:
         ended = batch_killed.run(
-            tmp_path, double.port, "openai", price=Price(1.0, 1.0), max_usd=1.0)
+            tmp_path, double.port, "openai", prices={"": Price(1.0, 1.0)}, max_usd=1.0)
         assert ended.administration.stopped is None
         assert ended.spent_usd == pytest.approx(144 * (11 + 3) / 1e6)
 

@@ -43,7 +43,7 @@ def counts(equipoise, reader, *more):
 
 def bodies(tmp_path):
     ledger = Ledger.open(tmp_path / "ledger.db", read_only=True)
-    found = [reply.body for _, _, reply in ledger.calls(ledger.run("r").seq)]
+    found = [reply.body for *_, reply in ledger.calls(ledger.run("r").seq)]
     ledger.close()
     return found
 

@@ -14,8 +14,9 @@ from equipoise.administer import administer
 from equipoise.desk import Desk, Patience
 from equipoise.ledger import Ledger, verify
 from equipoise.providers.http import Timeouts, sender
-from equipoise.providers.limits import Budget, Price, budgeted, paced
+from equipoise.providers.limits import Budget, budgeted, paced
 from equipoise.providers.openai_chat import decode, encode
+from equipoise.providers.prices import Price
 from equipoise.terms import (
     Completion,
     Fault,
@@ -43,7 +44,11 @@ def call(worst: int) -> Request:
     return encode(subject, (user("mercy or justice?"),), "free", ())
 
 
-def stated(reply: Reply) -> Usage:
+def dollar(subject: Subject) -> Price:
+    return DOLLAR
+
+
+def stated(request: Request, reply: Reply) -> Usage:
     found = decode(reply)
     return found.usage if isinstance(found, Completion) else Usage()
 
@@ -94,7 +99,7 @@ def spend(cap, at_once, calls):
 
     async def worker(queue):
         for worst, outcome, actual in queue:
-            guarded = budgeted(budget, DOLLAR, stated)(bill.provider(outcome, actual))
+            guarded = budgeted(budget, dollar, stated)(bill.provider(outcome, actual))
             found = await guarded(call(worst))
             if isinstance(found, Fault) and found.kind == "over budget":
                 refused.append((worst, budget.spent_usd, bill.at_once))
@@ -161,7 +166,7 @@ def test_a_cap_on_calls_is_exact(at_once, most):
         return charged(0)
 
     async def go():
-        guarded = budgeted(Budget(max_calls=most), None, stated)(provider)
+        guarded = budgeted(Budget(max_calls=most), lambda subject: None, stated)(provider)
         gate = asyncio.Semaphore(at_once)
 
         async def one():
@@ -188,7 +193,8 @@ def settled(outcome, price=DOLLAR, worst=10, budget=None):
 
     async def go():
         found = await asyncio.gather(
-            budgeted(budget, price, stated)(provider)(call(worst)), return_exceptions=True)
+            budgeted(budget, lambda subject: price, stated)(provider)(call(worst)),
+            return_exceptions=True)
         return found[0]
 
     assert type(asyncio.run(go())) is type(outcome)
@@ -247,7 +253,8 @@ def test_an_overcharge_stops_what_follows():
         return await budget.reserve(0.01)
 
     refused = asyncio.run(go())
-    assert refused.kind == "over budget" and "$30.0000 spent" in refused.detail
+    assert refused.kind == "over budget" and not refused.sent
+    assert "billed $30.000000" in refused.detail and "$10.000000 at most" in refused.detail
 
 
 def priced(**fields):
@@ -351,7 +358,7 @@ def administered(folder, behave, guard, *, cells, at_once):
 @pytest.mark.parametrize("limit", [{"max_usd": 75.0}, {"max_calls": 7}])
 def test_a_refused_call_leaves_no_intent_and_stops_the_run(tmp_path, at_once, limit):
     budget = Budget(**limit)
-    found, server = administered(tmp_path, saying(WHOLE), budgeted(budget, DOLLAR, stated),
+    found, server = administered(tmp_path, saying(WHOLE), budgeted(budget, dollar, stated),
                                  cells=64, at_once=at_once)
     assert server.requests == 7
     assert found.stopped.code == 7
@@ -373,7 +380,7 @@ def test_a_call_that_waits_for_money_has_no_intent_while_it_waits(tmp_path):
         reading.close()
         await wire.send(response(charged(0).body))
 
-    administered(tmp_path, behave, budgeted(budget, DOLLAR, stated), cells=4, at_once=4)
+    administered(tmp_path, behave, budgeted(budget, dollar, stated), cells=4, at_once=4)
     assert rows == [2, 4, 6, 8]
 
 
@@ -382,7 +389,7 @@ def test_every_try_of_a_call_is_reserved_and_booked(tmp_path):
         await wire.send(response(b"", 503) if got.place < 2 else WHOLE)
 
     budget = Budget(max_usd=100.0)
-    found, server = administered(tmp_path, behave, budgeted(budget, DOLLAR, stated),
+    found, server = administered(tmp_path, behave, budgeted(budget, dollar, stated),
                                  cells=1, at_once=1)
     assert server.requests == budget.calls == 3
     assert budget.spent_usd == 10 and found.stopped is None

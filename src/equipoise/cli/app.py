@@ -113,8 +113,9 @@ words = click.option("--words", metavar="WORDS",
 contract = click.option("--contract", metavar="CONTRACT",
                         help="Imported runs: the keys json_object wants, as in"
                         " '{\"pick\": string}'.")
-price = click.option("--price", metavar="PROMPT,COMPLETION",
-                     help="USD a million tokens, as in 0.15,0.60.")
+price = click.option("--price", "prices", metavar="[NAME=]PROMPT,COMPLETION", multiple=True,
+                     help="USD a million tokens, as in 0.15,0.60; NAME= for one subject of"
+                     " several.  [default: the table of genai-prices]")
 
 
 @click.group(
@@ -136,14 +137,23 @@ def app() -> None:
               help="label-swap: how many decisions it takes to see this position bias.")
 @click.option("--spread", type=click.FloatRange(0), metavar="POINTS",
               help="label-swap: the SD of position bias between decisions, for --detect.")
+@click.option("--like", metavar="RUN",
+              help="Expect the tokens that this recorded run's replies state.")
+@ledger
 @as_json
 def plan(
-    price: str | None, detect: float | None, spread: float | None, as_json: bool, **asked: Any
+    prices: tuple[str, ...], detect: float | None, spread: float | None, like: str | None,
+    ledger: Path, as_json: bool, **asked: Any,
 ) -> None:
     """How many calls a run takes and what they may cost; opens no connection."""
     from equipoise.cli import planning
+    from equipoise.cli.pricing import given_prices
+    from equipoise.cli.running import Terms
 
-    planning.show(planning.plan(**asked), price, as_json, {"detect": detect, "spread": spread})
+    terms = Terms(prices=given_prices(prices), stated=planning.stated(**asked))
+    planning.show(planning.plan(**asked), terms, as_json,
+                  {"detect": detect, "spread": spread},
+                  planning.measured_in(ledger, like) if like else {})
 
 
 @app.command()
@@ -154,6 +164,9 @@ def plan(
 @price
 @click.option("--max-usd", type=click.FloatRange(0, min_open=True), help="Stop before this much.")
 @click.option("--max-calls", type=click.IntRange(1), help="Stop after so many calls.")
+@click.option("--budget", metavar="NAME",
+              help="Spend from a cap that runs share, in other processes too."
+              "  [default: the run's own]")
 @click.option("--per-minute", type=click.FloatRange(0, min_open=True),
               help="Calls a minute at most.")
 @click.option("--attempts", type=click.IntRange(1), default=5, show_default=True,
@@ -167,20 +180,21 @@ def plan(
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress line.")
 @as_json
 def run(
-    name: str | None, ledger: Path, price: str | None, yes: bool, dry_run: bool, as_json: bool,
-    **more: Any,
+    name: str | None, ledger: Path, prices: tuple[str, ...], yes: bool, dry_run: bool,
+    as_json: bool, **more: Any,
 ) -> None:
     """Ask what the ledger does not hold; the same command goes on where it stopped."""
     from equipoise.cli import planning, results
+    from equipoise.cli.pricing import given_prices
     from equipoise.cli.running import Terms, run_registered
 
     terms = Terms(
-        price=planning.priced(price),
+        prices=given_prices(prices), stated=planning.stated(**more),
         **{key: more.pop(key) for key in list(more) if key in Terms.__dataclass_fields__},
     )
     planned = planning.plan(**more)
     if dry_run:
-        planning.show(planned, price, as_json)
+        planning.show(planned, terms, as_json)
         return
     planning.confirm(planned, terms, yes)
     registration, stimuli = planned
@@ -340,6 +354,19 @@ def rescore(
     from equipoise.cli import shipping
 
     shipping.rescore(ledger, names, folder, as_json)
+
+
+@app.command()
+@name
+@ledger
+@click.option("--reconcile", "file", type=click.Path(path_type=Path),
+              help="Hold it against the provider's own export: CSV, JSON or JSON Lines.")
+@as_json
+def costs(name: str, ledger: Path, file: Path | None, as_json: bool) -> None:
+    """What a run's calls cost, by subject; with the bill, where the two differ."""
+    from equipoise.cli import costing
+
+    costing.costs(ledger, name, file, as_json)
 
 
 @app.command()

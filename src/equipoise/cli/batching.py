@@ -7,7 +7,6 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import replace
 from typing import Any
 
 from equipoise.cli.batch_notes import (
@@ -43,7 +42,7 @@ from equipoise.providers.batch import (
 )
 from equipoise.providers.batch_form import Left, Pace, State
 from equipoise.providers.keys import ANY_KEY, key_for, key_variable
-from equipoise.providers.limits import Price
+from equipoise.providers.prices import Priced
 from equipoise.terms import Fault, Misuse, Provider, Reply, Request, Subject, canonical_json
 
 GOES_ON = ("Stopped. Batches that were handed in go on at the provider, and their calls are"
@@ -76,18 +75,17 @@ class Batches:
         self._show: Callable[[str], None] = say
         self._words = ""
 
-    def price(self, price: Price | None) -> Price | None:
-        """What a call of this run costs: less where that is known of every provider.
+    def prices(self, prices: Mapping[str, Priced]) -> dict[str, Priced]:
+        """What the calls of this run cost: less where that is known of a provider's batches.
 
         In full where any call on record was asked otherwise: all are counted by one price.
         """
         known = spans(self._ledger, self._run)
         alone = any(not any(span.holds(intent) for span in known)
                     for intent, _, _ in self._ledger.intents(self._run.seq))
-        if price is None or alone:
-            return price
-        share = max(share_of_price(s.base_url) for s in self._subjects)
-        return replace(price, prompt=price.prompt * share, completion=price.completion * share)
+        shares = {} if alone else {s.name: share_of_price(s.base_url) for s in self._subjects}
+        return {name: _in_batches(priced, shares.get(name, 1.0))
+                for name, priced in prices.items()}
 
     def serve(self, desk: Desk, progress: Progress) -> None:
         """Have a desk wait for its batches however long they take, and stop with them.
@@ -227,3 +225,9 @@ def _key(subject: Subject) -> str | None:
     if not key and (variable := key_variable(subject.base_url)) != ANY_KEY:
         raise Misuse(f"{variable}, which holds the key for {subject.base_url}, is not set.", 4)
     return key
+
+
+def _in_batches(priced: Priced, share: float) -> Priced:
+    if priced.price is None or priced.price.free or share == 1:
+        return priced
+    return Priced(priced.price.times(share), f"{priced.source}, times {share:g} in batches")

@@ -57,13 +57,13 @@ class ReadCells:
 def cells(ledger: Ledger, run: Run, form: str) -> Iterator[Cell]:
     """Every recorded reply of an imported run, in the log's order."""
     calls = zip(ledger.recorded(run.seq).items(), ledger.calls(run.seq), strict=True)
-    for ((key, stage), recorded), (prompt, _, _) in calls:
+    for ((key, stage), recorded), sent in calls:
         subject, item, draw = map(unescaped, key.split("/"))
         again = stage.removeprefix(STAGE).removeprefix("/")
         looked = _looked(ledger, recorded, form)
         for place, said in enumerate(looked.said):
             yield Cell(subject, item, int(draw) + place, said, looked.options, looked.target,
-                       looked.cached, again, prompt)
+                       looked.cached, again, sent.body)
 
 
 def _looked(ledger: Ledger, recorded: Recorded, form: str) -> Looked:

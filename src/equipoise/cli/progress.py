@@ -24,7 +24,7 @@ class Progress:
         reader: str,
         *,
         quiet: bool = False,
-        cost: Callable[[], float | None] = lambda: None,
+        cost: Callable[[], tuple[float | None, float]] = lambda: (None, 0.0),
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._planned, self._reader, self._quiet = planned, reader, quiet
@@ -73,8 +73,11 @@ class Progress:
             parts.append(f"{self.skipped:,} not asked")
         lost = ", ".join(f"{n:,} {kind}" for kind, n in self.losses.most_common())
         parts.append(f"lost: {lost}" if lost else "nothing lost")
-        if (cost := self._cost()) is not None:
-            parts.append(f"${cost:.4f}")
+        spent, in_flight = self._cost()
+        if spent:
+            parts.append(f"${spent:.4f}")
+        if in_flight:
+            parts.append(f"${in_flight:.4f} at most in flight")
         if self._told:
             parts.append(self._told)
         return " · ".join(parts)

@@ -161,7 +161,7 @@ def report_of(
 
     A problem is what a reply was told was wrong when it was asked for again.
     """
-    kinds = [kind for _, kind, _ in ledger.calls(run.seq)]
+    kinds = [sent.kind for sent in ledger.calls(run.seq)]
     usages = [u for o in observations for s in o.value.stages.values() for u in s.usages]
 
     def total(part: str) -> float | None:

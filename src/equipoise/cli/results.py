@@ -28,10 +28,12 @@ def show_ended(ended: Ended, path: Path, argv: Sequence[str], as_json: bool) -> 
     if as_json:
         emit_json({"run": ended.run.name, "head": str(ended.head), "calls": ended.calls,
                    "calls_per_second": ended.calls / ended.seconds if ended.calls else 0.0,
+                   "spent_usd": ended.spent_usd,
                    "stopped": str(ended.administration.stopped or ""), **how.values(findings)})
     else:
         emit(how.table(findings, ended.study.registration, None))
     rate = f" · {ended.calls / ended.seconds:.1f} calls/s" if ended.calls else ""
+    rate += f" · ${ended.spent_usd:.4f} in all" if ended.spent_usd else ""
     say(f"{ended.calls:,} calls in {clock(ended.seconds)}{rate} · {ended.on_record:,} cells were"
         f" on record already · run {ended.run.name}")
     say(f"Ledger {path} · head {ended.head}")

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from equipoise.administer import Administration, administer, read_again
 from equipoise.cli.batch_notes import require_none_open
+from equipoise.cli.pricing import price_for, prices_of
 from equipoise.cli.progress import Progress
 from equipoise.cli.recorded import require_asked
 from equipoise.cli.screen import say
+from equipoise.cli.spending import spending
 from equipoise.cli.studies import Study, study
+from equipoise.cli.tallies import usage
 from equipoise.desk import Desk, Patience
-from equipoise.ledger import Head, Ledger, Run
-from equipoise.providers import dialect
-from equipoise.providers.limits import Budget, Price, Wrap, budgeted, paced
+from equipoise.ledger import Cap, Head, Ledger, Run
+from equipoise.providers.limits import Budget, Wrap, budgeted, paced
+from equipoise.providers.prices import Price, Priced
 from equipoise.registration import Registration
 from equipoise.stimuli import Stimuli, parse
-from equipoise.terms import Completion, Misuse, Reply, Subject, Usage
+from equipoise.terms import Misuse, Subject
 
 if TYPE_CHECKING:
     from equipoise.cli.batching import Batches
@@ -36,13 +39,19 @@ MOST_IN_BATCHES = 50_000
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms a run may ask."""
+    """On what terms a run may ask.
+
+    `prices` are those a person gave, by subject, and `stated` those that the subjects' own files
+    state; `budget` names the cap, which is the run's own where it is not named.
+    """
 
     at_once: int | None = None
     max_usd: float | None = None
     max_calls: int | None = None
     per_minute: float | None = None
-    price: Price | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    stated: Mapping[str, Price] = field(default_factory=dict)
+    budget: str | None = None
     attempts: int = Patience.attempts
     retry_unknown: bool = False
     quiet: bool = False
@@ -140,39 +149,39 @@ async def _administered(
 
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
-    all_asked = [*subjects, *laid_out.others]
+    everyone = [*subjects, *laid_out.others]
+    prices = prices_of(everyone, terms.prices, terms.stated)
     at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)
-    batches = _batches(ledger, run, all_asked, terms)
-    budget = Budget(max_usd=terms.max_usd, max_calls=terms.max_calls)
-    progress = Progress(
-        len(laid_out.trials), laid_out.reader, quiet=terms.quiet,
-        cost=lambda: budget.spent_usd if terms.price else None,
-    )
+    batches = _batches(ledger, run, everyone, terms)
     if batches:
         await batches.settled()
         at_once = terms.at_once or min(len(laid_out.trials), MOST_IN_BATCHES)
-        terms = replace(terms, price=batches.price(terms.price))
-    reaching = batches.reached(laid_out) if batches else reached(all_asked, laid_out)
-    async with reaching as provider:
-        desk = Desk(
-            ledger, run, provider, retry_unknown=terms.retry_unknown,
-            guard=_guard(terms, budget, lambda: desk.stopped is not None),
-            patience=Patience(terms.attempts),
-        )
-        _carry_over(budget, ledger, run, terms.price)
-        desk.began_asking = progress.began_asking
-        if batches:
-            batches.serve(desk, progress)
-        with _interruptible(desk, batches):
-            found = await administer(
-                laid_out.instrument, laid_out.trials, desk, at_once=at_once,
-                halting=laid_out.halting, watch=progress.saw,
+        prices = batches.prices(prices)
+    cap = Cap(terms.max_usd, terms.max_calls)
+    with spending(ledger, run, prices, cap, terms.budget or run.name,
+                  lambda: desk.stopped is not None) as budget:
+        progress = Progress(len(laid_out.trials), laid_out.reader, quiet=terms.quiet,
+                            cost=lambda: _cost(budget, prices))
+        reaching = batches.reached(laid_out) if batches else reached(everyone, laid_out)
+        async with reaching as provider:
+            desk = Desk(
+                ledger, run, provider, retry_unknown=terms.retry_unknown,
+                guard=_guard(terms, budget, prices, lambda: desk),
+                patience=Patience(terms.attempts),
             )
-        seconds = progress.seconds
+            desk.began_asking = progress.began_asking
+            if batches:
+                batches.serve(desk, progress)
+            with _interruptible(desk, batches):
+                found = await administer(
+                    laid_out.instrument, laid_out.trials, desk, at_once=at_once,
+                    halting=laid_out.halting, watch=progress.saw,
+                )
+            seconds = progress.seconds
     progress.finish()
     calls = desk.outcomes["calls"]
     return Ended(run, laid_out, found, calls, progress.on_record, seconds,
-                 budget.spent_usd if terms.price else None, ledger.journal.head())
+                 _cost(budget, prices)[0], ledger.journal.head())
 
 
 def _batches(
@@ -193,24 +202,24 @@ def _batches(
     return Batches(ledger, run, subjects, terms.pace or Pace(), terms.retry_unknown)
 
 
-def _carry_over(budget: Budget, ledger: Ledger, run: Run, price: Price | None) -> None:
-    """Caps hold over a resume: count what earlier sessions sent, the unknown at their worst."""
-    for sent, kind, reply in ledger.calls(run.seq):
-        budget.calls += kind != "fault"
-        if price is None or kind == "fault":
-            continue
-        cost = price.cost(_usage(reply)) if reply else None
-        failed = reply is not None and reply.status >= 300
-        budget.spent_usd += 0.0 if failed else price.worst(sent) if cost is None else cost
+def _cost(budget: Budget, prices: Mapping[str, Priced]) -> tuple[float | None, float]:
+    """What was spent so far and what is in flight, in USD; None where a price is unknown."""
+    if any(p.price is None for p in prices.values()):
+        return None, 0.0
+    return budget.spent_usd, budget.reserved_usd
 
 
-def _guard(terms: Terms, budget: Budget, stopped: Callable[[], bool]) -> Wrap:
+def _guard(
+    terms: Terms, budget: Budget, prices: Mapping[str, Priced], desk: Callable[[], Desk]
+) -> Wrap:
     """The limits a run is under, as one wrapper: the pace outside, the budget inside."""
     wraps: list[Wrap] = []
-    if terms.max_usd is not None or terms.max_calls is not None or terms.price:
-        wraps.append(budgeted(budget, terms.price, _usage))
+    price = price_for(prices)
+    capped = budget.max_usd is not None or budget.max_calls is not None
+    if capped or any(p.price and not p.price.free for p in prices.values()):
+        wraps.append(budgeted(budget, price, usage, lambda reason: desk().stop(reason)))
     if terms.per_minute:
-        wraps.append(paced(terms.per_minute, stopped))
+        wraps.append(paced(terms.per_minute, lambda: desk().stopped is not None))
 
     def wrap(provider: Any) -> Any:
         for one in wraps:
@@ -218,11 +227,6 @@ def _guard(terms: Terms, budget: Budget, stopped: Callable[[], bool]) -> Wrap:
         return provider
 
     return wrap
-
-
-def _usage(reply: Reply) -> Usage:
-    found = dialect("openai").decode(reply)
-    return found.usage if isinstance(found, Completion) else Usage()
 
 
 @contextmanager

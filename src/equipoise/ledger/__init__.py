@@ -6,8 +6,12 @@ stimuli. What can be trusted: an entry that an append returned for survives the 
 entry is linked to all before it by SHA-256; readings are never stored.
 """
 
+from equipoise.ledger.budget_book import Book, BudgetBook, Cap, Share, Totals
 from equipoise.ledger.chain import Head
-from equipoise.ledger.store import Ledger, Recorded, Run
+from equipoise.ledger.store import Ledger, Recorded, Run, Sent
 from equipoise.ledger.verify import Verification, verify
 
-__all__ = ["Head", "Ledger", "Recorded", "Run", "Verification", "verify"]
+__all__ = [
+    "Book", "BudgetBook", "Cap", "Head", "Ledger", "Recorded", "Run", "Sent", "Share", "Totals",
+    "Verification", "verify",
+]

@@ -27,7 +27,15 @@ from equipoise.ledger.opening import (
     require_safe_sqlite,
     said_plainly,
 )
-from equipoise.terms import Fault, Misuse, Nonresponse, Reply, Request, canonical_json
+from equipoise.terms import (
+    Fault,
+    Misuse,
+    Nonresponse,
+    Reply,
+    Request,
+    Subject,
+    canonical_json,
+)
 
 ROOM, CELL_BYTES = 256_000, 600
 
@@ -89,6 +97,18 @@ class Kept(NamedTuple):
     sent: bytes
     words: bytes
     erased: bytes
+
+
+class Sent(NamedTuple):
+    """One try at one call: whom it was put to, the bytes sent, and what came of it.
+
+    `kind` is reply, fault, unknown, or intent where nothing is on record.
+    """
+
+    subject: Subject
+    body: bytes
+    kind: str
+    reply: Reply | None
 
 
 def require_name(name: str) -> None:
@@ -241,24 +261,25 @@ class Ledger:
         stamp: bytes = self._db.execute("select stamp from requests where id = ?", (request,)).get
         return stamp
 
-    def calls(self, run: int) -> Iterator[tuple[bytes, str, Reply | None]]:
-        """Every try at every call of a run: the bytes sent, what came of it, and the reply.
-
-        The second is reply, fault, unknown, or intent where nothing is on record.
-        """
+    def calls(self, run: int) -> Iterator[Sent]:
+        """Every try at every call of a run, in the order in which they were begun."""
         rows = self._db.execute(
-            "select r.body, r.dictionary, coalesce(o.kind, 'intent'), o.status, o.micros, w.body,"
-            " w.dictionary from entries i join requests r on r.id = i.request"
+            "select s.body, r.body, r.dictionary, coalesce(o.kind, 'intent'), o.status, o.micros,"
+            " w.body, w.dictionary from entries i join requests r on r.id = i.request"
+            " join subjects s on s.id = r.subject"
             " left join entries o indexed by one_outcome"
             " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
             " left join words w on w.seq = o.seq"
             " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
         )
-        for sent, coded, kind, status, micros, body, dictionary in rows:
+        subjects: dict[str, Subject] = {}
+        for who, sent, coded, kind, status, micros, body, dictionary in rows:
+            if who not in subjects:
+                subjects[who] = Subject(**json.loads(who))
             reply = None
             if kind == "reply" and body is not None:
                 reply = words.unpack_reply(self.restore(body, dictionary), status, micros)
-            yield self.restore(sent, coded), kind, reply
+            yield Sent(subjects[who], self.restore(sent, coded), kind, reply)
 
     def kept(self, run: int) -> Iterator[Kept]:
         """Every entry of a run in order, with all that it carries."""
