@@ -100,7 +100,7 @@ class Desk:
         try:
             coroutine.send(None)
         except StopIteration as done:
-            self.served.update(heard)
+            self._count(heard)
             return done.value
         finally:
             coroutine.close()
@@ -113,8 +113,12 @@ class Desk:
         """Conduct a trial, asking what is not on record."""
         heard: list[Served] = []
         value = await conduct(trial, self._ask_for(trial, self._asked, heard))
-        self.served.update(heard)
+        self._count(heard)
         return value
+
+    def _count(self, heard: list[Served]) -> None:
+        for one in heard:
+            self.served[one] += 1
 
     def _ask_for(self, trial: Trial, otherwise: Callable[..., Any], heard: list[Served]) -> Ask:
         key, record, asked = trial.key, self._record, 0

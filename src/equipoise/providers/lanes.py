@@ -40,18 +40,13 @@ class Lane:
     def is_cooling(self) -> bool:
         return time.monotonic() < self.cool_until
 
-    @property
-    def _waits(self) -> bool:
-        """Whether a call that comes now has to wait."""
-        full = bool(self._queue) or self._on_wire >= self.limit
-        return (full or self.is_cooling) and not self._let_go
-
     async def enter(self) -> None:
         """Wait for the cool-down and for room.
 
         What `let_go` let in comes back at once; it is for the caller to see that it has stopped.
         """
-        if self._waits:
+        full = self._queue or self._on_wire >= self.limit
+        if (full or self.cool_until and self.is_cooling) and not self._let_go:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._queue.append(turn)
             self._look_after(self.cool_until - time.monotonic())
