@@ -85,6 +85,29 @@ def test_five_hundred_cuts_and_flips_of_the_log_open_to_a_prefix(tmp_path, capsy
               f" all {shorter} said so")
 
 
+def test_twenty_subjects_of_the_full_suite_take_less_than_a_gigabyte(tmp_path, capsys):
+    """More cells than 20 x 36,576 = 731,520, in a process of its own, from a mock."""
+    import json
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / "large.py"), "20", str(tmp_path / "l.db")],
+        capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    with capsys.disabled():
+        print(f"\n{found['cells']:,} cells: peak {found['peak_mb']:.0f} MB,"
+              f" {found['cells_a_core']:,.0f} cells/s a core, {found['cells_a_second']:,.0f}/s;"
+              f" the loop late by {found['late_ms']:.0f} ms in 1 of 100 looks;"
+              f" verified at {found['verified_a_second']:,.0f} rows/s")
+    assert found["cells"] >= 731_520 and found["faults"] == []
+    assert found["peak_mb"] < 1000
+    assert found["cells_a_core"] >= 2500
+    assert found["verified_a_second"] >= 100_000
+    assert found["late_ms"] < 100
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_coin_flips_commit_no_more_than_they_should(tmp_path, seed):
     """Over ten seeds of the core suite: expected false commits 3,600 x 2 / 4,096 = 1.76."""
@@ -137,3 +160,26 @@ def test_two_hundred_simulated_replays_err_at_their_nominal_rates(reader, capsys
     # Nominal .05, and four standard errors of 200 runs above it.
     assert wrong <= 22 and false_flags <= 22
     assert found >= 190
+
+
+@pytest.mark.parametrize("wait", [5.0, None])
+def test_a_storm_of_a_minute_is_met_with_few_requests_and_is_over_soon_after(
+    tmp_path, capsys, wait
+):
+    from equipoise.desk import Patience
+    from storms import ATTEMPTS, WORKERS, Storm, weathered
+
+    storm = Storm(3000, 60.0, wait)
+    answered, found = weathered(tmp_path / "l.db", storm, 20_000, Patience(ATTEMPTS))
+    calm = storm.rate(-3.0, 0.0)
+    in_storm = round(60 * storm.rate(0, 60))
+    back = next(s for s in range(60) if storm.rate(60.0 + s, 61.0 + s) >= 0.8 * calm)
+    with capsys.disabled():
+        print(f"\n429 for a minute, Retry-After {wait}: {in_storm} requests in it (at most"
+              f" {WORKERS * ATTEMPTS}), 80% of the calm {calm:.0f}/s again {back + 1} s after it;"
+              f" {answered:,} of 20,000 answered")
+    assert found.stopped is None and answered == 20_000
+    assert in_storm <= WORKERS * ATTEMPTS
+    assert storm.after_the_first() <= 0.2 * calm * 60
+    assert storm.came_too_early(slack=0.2) == 0
+    assert back < 30

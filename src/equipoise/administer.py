@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from equipoise.desk import NOT_ASKED, UNKNOWN, Desk, NotOnRecord
+from equipoise.desk import NOT_ASKED, UNKNOWN, Desk, NotOnRecord, Served
 from equipoise.terms import Instrument, Message, Misuse, Nonresponse, Observation, Trial
 
 T = TypeVar("T")
@@ -31,10 +31,15 @@ class Halting(Protocol):
 
 @dataclass(frozen=True)
 class Administration(Generic[T]):
-    """What came of it: an observation for each trial, in order, and why it stopped early."""
+    """What came of it: an observation for each trial, in order, and why it stopped early.
+
+    `served` counts the replies by who gave them: (subject, model, upstream, fingerprint), as the
+    replies say.
+    """
 
     observations: list[Observation[T]]
     stopped: Misuse | None
+    served: Mapping[Served, int] = field(default_factory=dict)
 
 
 async def administer(
@@ -80,7 +85,7 @@ async def administer(
             left = left_unknown if place in reached else not_asked
             seen.observe(place, await instrument.conduct(trials[place], left))
     found = [Observation(t, value) for t, value in zip(trials, seen.values, strict=True)]
-    return Administration(found, desk.stopped)
+    return Administration(found, desk.stopped, desk.served)
 
 
 class Seen:
@@ -132,7 +137,7 @@ def read_again(
     """An observation for each trial from what is on record, with a desk that asks nothing."""
     values = replayed(instrument, trials, desk)
     found = [Observation(trial, value) for trial, value in zip(trials, values, strict=True)]
-    return Administration(found, None)
+    return Administration(found, None, desk.served)
 
 
 def replayed(

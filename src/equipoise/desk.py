@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from equipoise.ledger import Ledger, Recorded, Run
 from equipoise.providers import CALL, Dialect, dialect
+from equipoise.providers.lanes import Lane, Lanes
+from equipoise.providers.patience import USUAL, is_down, reason_to_stop
+from equipoise.providers.patience import Patience as Patience
 from equipoise.providers.retry_after import retry_after
 from equipoise.terms import (
     AnswerMode,
@@ -28,26 +30,13 @@ from equipoise.terms import (
     Trial,
 )
 
-DOWN_AFTER = 20
 ROOM_CHECK_EVERY = 64
-LONGEST_WAIT = 600.0
 GRACE_SECONDS = 30.0
+Served = tuple[str, str, str, str]
+"""A subject's name, and the model, upstream and fingerprint that a reply to it names."""
 NOT_ASKED = Nonresponse("not asked")
 STOPPED = Fault("unreachable", "the run was stopped", sent=False)
 UNKNOWN = Nonresponse("error", "unknown: no reply came, and it may have been billed")
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How one call is tried again: at most `attempts` tries, waits drawn with full jitter."""
-
-    attempts: int = 5
-    first_wait: float = 1.0
-    longest_wait: float = 60.0
-
-    def wait(self, tries: int) -> float:
-        """Seconds before the next try, after `tries` of them: uniform up to a doubling bound."""
-        return random.uniform(0, min(self.longest_wait, self.first_wait * 2 ** (tries - 1)))
 
 
 class NotOnRecord(Exception):
@@ -68,7 +57,7 @@ class Desk:
         provider: Provider | None = None,
         *,
         guard: Callable[[Provider], Provider] = lambda provider: provider,
-        patience: Patience = Patience(),
+        patience: Patience = USUAL,
         retry_unknown: bool = False,
     ) -> None:
         self._ledger, self._run, self._provider = ledger, run, provider
@@ -80,28 +69,38 @@ class Desk:
         self.grace: float | None = GRACE_SECONDS
         self.began_asking: Callable[[], None] = lambda: None
         self.latest: asyncio.Future[int] | None = None
+        self.served: Counter[Served] = Counter()
         self._stop = asyncio.Event()
-        self._cool_until = 0.0
+        self._lanes = Lanes()
         self._failing = 0
+        self._only_first = False
 
     @property
     def asks(self) -> bool:
         return self._provider is not None
 
+    def only_first_attempts(self) -> None:
+        """Answer from each question's first attempt, whatever came of it later."""
+        self._record = self._ledger.recorded(self._run.seq, first=True)
+        self._only_first = True
+
     def stop(self, reason: Misuse) -> None:
         """Send nothing more. What is on the wire is waited for and written down."""
         self.stopped = self.stopped or reason
         self._stop.set()
+        self._lanes.let_go()
 
     def replay(self, conduct: Callable[[Trial, Ask], Any], trial: Trial) -> Any:
         """Conduct a trial on what is on record alone; raises NotOnRecord where that is not all.
 
         `conduct` awaits nothing but `ask`, so on record it runs through without a loop.
         """
-        coroutine = conduct(trial, self._ask_for(trial, self._from_record))
+        heard: list[Served] = []
+        coroutine = conduct(trial, self._ask_for(trial, self._from_record, heard))
         try:
             coroutine.send(None)
         except StopIteration as done:
+            self._count(heard)
             return done.value
         finally:
             coroutine.close()
@@ -112,10 +111,18 @@ class Desk:
 
     async def conduct(self, conduct: Callable[[Trial, Ask], Any], trial: Trial) -> Any:
         """Conduct a trial, asking what is not on record."""
-        return await conduct(trial, self._ask_for(trial, self._asked))
+        heard: list[Served] = []
+        value = await conduct(trial, self._ask_for(trial, self._asked, heard))
+        self._count(heard)
+        return value
 
-    def _ask_for(self, trial: Trial, otherwise: Callable[..., Any]) -> Ask:
+    def _count(self, heard: list[Served]) -> None:
+        for one in heard:
+            self.served[one] += 1
+
+    def _ask_for(self, trial: Trial, otherwise: Callable[..., Any], heard: list[Served]) -> Ask:
         key, record, asked = trial.key, self._record, 0
+        replays = otherwise == self._from_record
 
         async def ask(
             stage: str,
@@ -129,24 +136,39 @@ class Desk:
             nonlocal asked
             asked += 1
             past = record.get((key, stage))
-            if past is None and otherwise == self._from_record:
+            if past is None and replays:
                 return self._missing()
             subject = by or trial.subject
             spoken = dialect(subject.dialect)
+            answer: Completion | Nonresponse | None = None
             if past is not None and not self.asks and asked == 1:
                 # Nothing read can have changed a trial's first question.
-                return self._said(past, spoken) or NOT_ASKED
-            request = spoken.encode(subject, tuple(messages), mode, choices, schema)
-            if past is not None:
-                if self._ledger.stamp(past.request) != request.stamp:
-                    raise diverged(key, stage)
-                answer = self._said(past, spoken)
-                if answer is not None:
-                    return answer
-            found: Completion | Nonresponse = await otherwise(key, stage, request, past)
-            return found
+                answer = self._said(past, spoken) or NOT_ASKED
+            else:
+                request = spoken.encode(subject, tuple(messages), mode, choices, schema)
+                if past is not None:
+                    answer = self._said_to(past, request, spoken, (key, stage))
+            if answer is None:
+                answer = await otherwise(key, stage, request, past)
+            if isinstance(answer, Completion):
+                heard.append((subject.name, answer.model, answer.upstream,
+                              answer.system_fingerprint))
+            return answer
 
         return ask
+
+    def _said_to(
+        self, past: Recorded, request: Request, spoken: Dialect, name: tuple[str, str]
+    ) -> Completion | Nonresponse | None:
+        """The same, once what was asked is known to be what is asked now; else raises Misuse.
+
+        Of first attempts alone, what was asked after a later one was never asked.
+        """
+        if self._ledger.stamp(past.request) == request.stamp:
+            return self._said(past, spoken)
+        if self._only_first:
+            return NOT_ASKED
+        raise diverged(*name)
 
     def _said(self, past: Recorded, spoken: Dialect) -> Completion | Nonresponse | None:
         """What an attempt on record answers; None where it is to be asked again."""
@@ -181,9 +203,10 @@ class Desk:
         """Try until there is a completion, a fault that will not pass, or no patience left."""
         before = past.attempt if past else 0
         fault = Fault("unreachable", "no try was made")
+        lane = self._lanes.of(request.subject.base_url)
         for tries in range(1, self._patience.attempts + 1):
-            await self._cooled()
-            call = self._guard(self._recorded(key, stage, before + tries))
+            sent_at: list[float] = []
+            call = self._guard(self._recorded((key, stage, before + tries), lane, sent_at))
             outcome = STOPPED if self._stop.is_set() else await call(request)
             if outcome is STOPPED and tries == 1:
                 return Nonresponse("not asked", "the run was stopped")
@@ -192,37 +215,47 @@ class Desk:
             found = self._faulted(outcome, request)
             if isinstance(found, Completion):
                 self._failing = 0
+                lane.went_well()
                 return found
             fault = found
             self.outcomes[fault.kind] += 1
-            self._consider(fault)
+            self._end_for(reason_to_stop(fault))
+            if sent_at:
+                self._slow(lane, fault, sent_at[0])
             if fault.kind == "over budget" and not fault.sent:
                 return Nonresponse("not asked", "the cap was reached")
             if not fault.transient or tries == self._patience.attempts:
-                self._give_up(fault)
+                self._failing += 1
+                self._end_for(is_down(self._failing, fault))
                 break
-            await self._pause(max(fault.retry_after or 0.0, self._patience.wait(tries)))
+            await self._pause((fault.retry_after or 0.0) + self._patience.wait(tries))
         return Nonresponse("error", f"{fault.kind}: {fault.detail}")
 
-    def _recorded(self, key: str, stage: str, attempt: int) -> Provider:
-        """The provider, with an intent written before the call and its reply after."""
-        provider = self._provider
+    def _recorded(self, name: tuple[str, str, int], lane: Lane, sent_at: list[float]) -> Provider:
+        """The provider, with an intent written before the call and its reply after.
+
+        When the call was sent is added to `sent_at`, by the monotonic clock.
+        """
+        provider, run, ledger = self._provider, self._run.seq, self._ledger
         assert provider is not None
 
         async def recorded(request: Request) -> Reply | Fault:
             if self.outcomes["calls"] % ROOM_CHECK_EVERY == 0:
-                self._ledger.require_room(self.to_ask)
+                ledger.require_room(self.to_ask)
             # What waited for its turn in a limit has not looked since.
-            await self._cooled()
-            if self._stop.is_set():
-                return STOPPED
-            self.outcomes["calls"] += 1
-            intent = await self._ledger.intend(self._run.seq, key, stage, attempt, request)
-            CALL.set(intent)
-            begun = time.monotonic()
-            outcome = await provider(request)
-            seconds = time.monotonic() - begun
-            self.latest = self._ledger.settle(self._run.seq, intent, outcome, seconds)
+            await lane.enter()
+            try:
+                if self._stop.is_set():
+                    return STOPPED
+                self.outcomes["calls"] += 1
+                intent = await ledger.intend(run, *name, request)
+                CALL.set(intent)
+                turned_away = lane.is_cooling and await self._stopped_while_cooling(lane)
+                sent_at.append(begun := time.monotonic())
+                outcome = STOPPED if turned_away else await provider(request)
+                self.latest = ledger.settle(run, intent, outcome, time.monotonic() - begun)
+            finally:
+                lane.leave()
             return outcome
 
         return recorded
@@ -240,39 +273,21 @@ class Desk:
             return replace(found, retry_after=retry_after(outcome))
         return found
 
-    def _consider(self, fault: Fault) -> None:
-        """Cool down after a rate limit; stop the run for what more calls cannot mend."""
-        if (fault.retry_after or 0.0) > LONGEST_WAIT:
-            self.stop(Misuse(
-                f"The provider asks to be left alone for {fault.retry_after:,.0f} seconds"
-                f" ({fault.detail}). Nothing more was sent. Give the same command again then.", 75))
-        elif fault.kind == "rate limited" and fault.retry_after:
-            self._cool_until = max(self._cool_until, time.monotonic() + fault.retry_after)
-        if fault.kind == "auth":
-            self.stop(Misuse(
-                f"The provider refused the key ({fault.detail}). Nothing more was sent."
-                " Set the right key, then give the same command again.", 4))
-        elif fault.kind == "not found":
-            self.stop(Misuse(
-                f"The provider does not know this model or address ({fault.detail})."
-                " Check the subject's model and base URL.", 2))
-        elif fault.kind == "over budget":
-            self.stop(Misuse(f"{fault.detail} Give the same command again with a higher cap.", 7))
+    def _end_for(self, reason: Misuse | None) -> None:
+        if reason is not None and not self._stop.is_set():
+            self.stop(reason)
 
-    def _give_up(self, fault: Fault) -> None:
-        """Count the calls in a row that came to nothing; stop the run when they are too many."""
-        self._failing += 1
-        if self._failing < DOWN_AFTER or self._stop.is_set():
-            return
-        advice = ("Check the base URL." if fault.kind == "malformed"
-                  else "Give the same command again later.")
-        self.stop(Misuse(
-            f"{self._failing} calls in a row came to nothing, the last with {fault.kind}:"
-            f" {fault.detail}. Nothing more was sent. {advice}", 75))
+    def _slow(self, lane: Lane, fault: Fault, sent_at: float) -> None:
+        """Leave the provider alone for as long as it says; after a rate limit, send it less."""
+        if fault.kind == "rate limited":
+            lane.slowed(sent_at, fault.retry_after, self._patience.wait(lane.cuts + 1))
+        elif fault.transient and fault.retry_after:
+            lane.cool(fault.retry_after)
 
-    async def _cooled(self) -> None:
-        while (left := self._cool_until - time.monotonic()) > 0 and not self._stop.is_set():
-            await self._pause(left + random.uniform(0, 0.1 * left))
+    async def _stopped_while_cooling(self, lane: Lane) -> bool:
+        while lane.is_cooling and not self._stop.is_set():
+            await self._pause(lane.cool_until - time.monotonic())
+        return self._stop.is_set()
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but no longer than until the run is stopped."""

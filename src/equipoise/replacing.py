@@ -11,11 +11,11 @@ from typing import IO
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path, mode: int | None = None) -> Iterator[IO[bytes]]:
     """A new file that takes the place of `path`, on disk for good, once the block ends well.
 
-    It keeps the permissions of the old one. Where the block or the disk fails, raises what they
-    raised, and the old file is as it was.
+    It keeps the permissions of the old one, unless `mode` names others. Where the block or the
+    disk fails, raises what they raised, and the old file is as it was.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -32,7 +32,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-            part.chmod(_mode(path))
+            part.chmod(_mode(path) if mode is None else mode)
             part.replace(path)
         except BaseException:
             part.unlink(missing_ok=True)

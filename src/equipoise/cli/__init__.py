@@ -6,6 +6,7 @@ import contextlib
 import gc
 import io
 import os
+import resource
 import sys
 
 from equipoise.terms import Misuse
@@ -16,6 +17,9 @@ INTERNAL, STORAGE, INTERRUPTED = 1, 6, 130
 def main() -> None:
     """Run a command and end the process, without taking thousands of values apart first."""
     code: object = 0
+    with contextlib.suppress(ValueError, OSError):
+        # A core file would hold the keys.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     try:
         command()
     except SystemExit as ended:

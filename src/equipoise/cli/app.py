@@ -390,6 +390,38 @@ def verify(ledger: Path, head: str | None, as_json: bool) -> None:
     checks.verify_ledger(ledger, head, as_json)
 
 
+@app.command()
+@click.argument("to", type=click.Path(path_type=Path), metavar="FILE")
+@ledger
+@as_json
+def backup(to: Path, ledger: Path, as_json: bool) -> None:
+    """Copy the ledger whole, while runs write to it too; verifies it."""
+    from equipoise.cli import keeping
+
+    keeping.backup(ledger, to, as_json)
+
+
+@app.command()
+@click.argument("entries", metavar="[ENTRY]...", type=click.IntRange(1), nargs=-1)
+@click.option("--reason", default="", help="Why; it stands in the ledger in place of the words.")
+@click.option("--find", metavar="TEXT", help="List the entries whose words hold this text.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@ledger
+@as_json
+def erase(
+    entries: tuple[int, ...], reason: str, find: str | None, yes: bool, ledger: Path, as_json: bool
+) -> None:
+    """Take a person's words out of the ledger, for good."""
+    from equipoise.cli import keeping
+
+    if find:
+        keeping.find(ledger, find, as_json)
+    elif not entries:
+        raise Misuse("Nothing to erase: name the entries, or find them with --find TEXT.")
+    else:
+        keeping.erase(ledger, entries, reason, yes)
+
+
 @app.command("replay-check")
 @name
 @ledger

@@ -17,12 +17,12 @@ import apsw
 
 from equipoise.cli.screen import emit, emit_json, table
 from equipoise.ledger import Ledger
+from equipoise.ledger.disks import NETWORK_DISKS, kind_of_disk
 from equipoise.ledger.opening import require_safe_sqlite
 from equipoise.providers.keys import ANY_KEY, OWN_KEYS
 from equipoise.providers.weights import listed
 from equipoise.terms import Misuse
 
-NETWORK_DISKS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p"}
 SLOW_COMMIT_MS, WANTED_FILES, WANTED_BYTES = 50, 1024, 200_000_000
 
 
@@ -90,15 +90,9 @@ def _existing(folder: Path) -> Path:
 
 
 def _disk_kind(folder: Path) -> Check:
-    kind, longest = "unknown", -1
-    try:
-        mounts = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return Check("file system", "warn", "unknown", "Keep the ledger on a local disk.")
-    for line in mounts:
-        _, place, name, *_ = line.split()
-        if folder.resolve().is_relative_to(place) and len(place) > longest:
-            kind, longest = name, len(place)
+    kind = kind_of_disk(folder)
+    if kind == "unknown":
+        return Check("file system", "warn", kind, "Keep the ledger on a local disk.")
     bad = kind in NETWORK_DISKS
     return Check("file system", "fail" if bad else "ok", kind,
                  "Locks on network disks are not to be trusted: keep the ledger on a local one."

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from equipoise.cli.screen import coloured
+from equipoise.cli.screen import coloured, say
 from equipoise.terms import Nonresponse, Observation
 
 ETA_AFTER = 20
+SILENT_AFTER = 60.0
 LIVE_EVERY, LINES_EVERY = 0.25, 10.0
 
 
@@ -24,6 +27,7 @@ class Progress:
         reader: str,
         *,
         quiet: bool = False,
+        silent_after: float = SILENT_AFTER,
         cost: Callable[[], tuple[float | None, float]] = lambda: (None, 0.0),
         now: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -32,6 +36,8 @@ class Progress:
         self._live = coloured(sys.stderr)
         self._every = LIVE_EVERY if self._live else LINES_EVERY
         self._begun = self._shown = now()
+        self._silent_after, self._completed = silent_after, self._begun
+        self._watchdog: asyncio.TimerHandle | None = None
         self.done = self.on_record = self.skipped = 0
         self.losses: Counter[str] = Counter()
         self._told = ""
@@ -39,8 +45,28 @@ class Progress:
     def began_asking(self) -> None:
         """What came until now was on record: the rate counts from here."""
         self.on_record, self._begun = self.done, self._now()
+        self._completed = self._begun
+        self._watch(self._silent_after)
+
+    def _watch(self, seconds: float) -> None:
+        with suppress(RuntimeError):  # No loop: nothing is being asked.
+            self._watchdog = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        """Say so when nothing was completed for a while, and again each while after."""
+        silent = self._now() - self._completed
+        if self._told:
+            # Its line says what is waited for, which may be a batch of hours.
+            self._watch(self._silent_after)
+        elif silent >= self._silent_after:
+            say(f"\nNo cell was completed for {silent:,.0f} seconds. A call ends with its timeouts"
+                " (300 seconds in all); Ctrl-C stops, and keeps what comes back by then.")
+            self._watch(self._silent_after)
+        else:
+            self._watch(self._silent_after - silent)
 
     def saw(self, observation: Observation[Any]) -> None:
+        """Count an observation, and show the line if it is time."""
         value = observation.value.readings[self._reader].value
         if isinstance(value, Nonresponse) and value.kind == "not asked":
             self.skipped += 1
@@ -48,6 +74,7 @@ class Progress:
             self.done += 1
         if isinstance(value, Nonresponse) and value.kind != "not asked":
             self.losses[value.kind] += 1
+        self._completed = self._now()
         self._show_in_time()
 
     def told(self, words: str) -> None:
@@ -84,6 +111,8 @@ class Progress:
 
     def finish(self) -> None:
         """Show the last state and leave the line."""
+        if self._watchdog is not None:
+            self._watchdog.cancel()
         if not self._quiet:
             self._show()
             if self._live:

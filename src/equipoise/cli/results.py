@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from equipoise.cli import imported
 from equipoise.cli.progress import clock
 from equipoise.cli.recorded import imported as recorded
+from equipoise.cli.retried import retried
 from equipoise.cli.running import Ended, on_record, read_run
 from equipoise.cli.screen import emit, emit_json, say, table
-from equipoise.cli.studies import handling
+from equipoise.cli.studies import Study, handling
+from equipoise.desk import Served
 from equipoise.ledger import Ledger
 from equipoise.registration import Registration
+from equipoise.report.served import changes, served_values, with_notices
 from equipoise.terms import Misuse, Nonresponse
 
 TOO_MANY_LOST, UNKNOWN_REMAIN = 3, 8
@@ -29,13 +33,17 @@ def show_ended(ended: Ended, path: Path, argv: Sequence[str], as_json: bool) -> 
         emit_json({"run": ended.run.name, "head": str(ended.head), "calls": ended.calls,
                    "calls_per_second": ended.calls / ended.seconds if ended.calls else 0.0,
                    "spent_usd": ended.spent_usd,
-                   "stopped": str(ended.administration.stopped or ""), **how.values(findings)})
+                   "stopped": str(ended.administration.stopped or ""),
+                   "served": _served(ended.study, ended.administration.served),
+                   **how.values(findings)})
     else:
         emit(how.table(findings, ended.study.registration, None))
     rate = f" · {ended.calls / ended.seconds:.1f} calls/s" if ended.calls else ""
     rate += f" · ${ended.spent_usd:.4f} in all" if ended.spent_usd else ""
     say(f"{ended.calls:,} calls in {clock(ended.seconds)}{rate} · {ended.on_record:,} cells were"
         f" on record already · run {ended.run.name}")
+    for change in changes(ended.administration.served):
+        say(change)
     say(f"Ledger {path} · head {ended.head}")
     if ended.administration.stopped is not None:
         say(f"To go on: equipoise {shlex.join(argv)}")
@@ -76,6 +84,7 @@ def read(path: Path, name: str, how: imported.How, as_json: bool) -> None:
             raise Misuse("--words and --contract are for imported runs; what this run chose"
                          " between is registered.")
         run, laid_out, found = read_run(ledger, name)
+        tries = retried(ledger, run, laid_out)
     finally:
         ledger.close()
     handled = handling(laid_out.registration.instrument)
@@ -84,11 +93,22 @@ def read(path: Path, name: str, how: imported.How, as_json: bool) -> None:
     if reader is not None and reader not in readers:
         raise Misuse(f"No reader {reader!r} for this run: there are {', '.join(readers)}.")
     if as_json:
-        return emit_json({"run": run.name, **handled.values(findings)})
+        first = {"first_attempts_only": handled.values(tries.first)} if tries.many else {}
+        return emit_json({"run": run.name, "asked": tries.asked, "asked_again": tries.again,
+                          "served": _served(laid_out, found.served), **first,
+                          **handled.values(findings)})
     emit(handled.table(findings, laid_out.registration, reader))
+    for change in changes(found.served):
+        emit(change)
+    if tries.many:
+        emit(f"\n{tries.sentence}\n{handled.table(tries.first, laid_out.registration, reader)}")
     if reader and (said := handled.moved(findings, laid_out.reader, reader)):
         emit(said)
     return None
+
+
+def _served(laid_out: Study, served: Mapping[Served, int]) -> list[dict[str, Any]]:
+    return served_values(served, laid_out.registration.subjects)
 
 
 def runs(path: Path, as_json: bool) -> None:
@@ -113,11 +133,17 @@ def report(path: Path, name: str, out: Path) -> None:
     ledger = Ledger.open(path, read_only=True)
     try:
         run, laid_out, found = read_run(ledger, name)
+        tries = retried(ledger, run, laid_out)
         head = ledger.head()
     finally:
         ledger.close()
-    page = handling(laid_out.registration.instrument).page
-    html = page(run, laid_out, found.observations, head)
+    how = handling(laid_out.registration.instrument)
+    html = how.page(run, laid_out, found.observations, head)
+    sentences, figures = changes(found.served), ""
+    if tries.many:
+        sentences.append(tries.sentence)
+        figures = how.table(tries.first, laid_out.registration, None)
+    html = with_notices(html, sentences, figures)
     if str(out) == "-":
         emit(html, end="")
         return

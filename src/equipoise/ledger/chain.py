@@ -73,7 +73,7 @@ def head_file(ledger: Path) -> Path:
 def publish(head: Head, ledger: Path) -> None:
     """Write the head beside the ledger, whole or not at all; raises Misuse where it cannot be."""
     try:
-        with replacing(head_file(ledger)) as out:
+        with replacing(head_file(ledger), 0o600) as out:
             out.write(json.dumps({"rows": head.rows, "link": head.link}).encode())
     except OSError as error:
         raise Misuse(

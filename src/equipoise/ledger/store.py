@@ -18,6 +18,7 @@ import apsw
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
+from equipoise.ledger.disks import private_folder, require_local_disk
 from equipoise.ledger.journal import Draft, Journal, head_of
 from equipoise.ledger.opening import (
     ShortOfHead,
@@ -150,7 +151,8 @@ class Ledger:
                 )
             journal = None
             if not read_only:
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                require_local_disk(path)
+                private_folder(path.parent)
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
                 db = connect(path)
                 prepare(db)
@@ -231,8 +233,11 @@ class Ledger:
             Run(seq, name, self.restore(body, number), at) for seq, name, at, number, body in rows
         ]
 
-    def recorded(self, run: int) -> dict[tuple[str, str], Recorded]:
-        """What is on record for a run, by (trial, stage): its newest attempt's newest word."""
+    def recorded(self, run: int, *, first: bool = False) -> dict[tuple[str, str], Recorded]:
+        """What is on record for a run, by (trial, stage): its newest attempt's newest word.
+
+        With `first`, its first attempt's instead.
+        """
         rows = self._db.execute(
             "select i.key, i.stage, i.seq, i.attempt, i.request,"
             " case when o.seq is not null and w.seq is null then 'erased'"
@@ -242,7 +247,8 @@ class Ledger:
             " from entries i not indexed left join entries o indexed by one_outcome"
             " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
             " left join words w on w.seq = o.seq"
-            " where i.seq > ?1 and i.run = ?1 and i.kind = 'intent' order by i.seq", (run,)
+            " where i.seq > ?1 and i.run = ?1 and i.kind = 'intent'"
+            f" order by i.seq {'desc' if first else ''}", (run,)
         )
         return {(row[0], row[1]): row for row in map(Recorded._make, rows)}
 
@@ -314,6 +320,25 @@ class Ledger:
         """Why there is no reply, as it was written down."""
         said = json.loads(self.restore(recorded.body, recorded.dictionary))
         return Nonresponse("error", f"{said['kind']}: {said['detail']}")
+
+    def all_words(self) -> Iterator[tuple[int, str, str, str, bytes]]:
+        """What every reply, fault and note carries, with where it stands: its number, its run's
+        name, cell and stage."""
+        rows = self._db.execute(
+            "select e.seq, r.key, coalesce(i.key, e.key, ''), coalesce(i.stage, ''),"
+            " w.body, w.dictionary from entries e join words w on w.seq = e.seq"
+            " join entries r on r.seq = e.run left join entries i on i.seq = e.intent"
+            " where e.kind in ('reply','fault','unknown','note') order by e.seq"
+        )
+        for seq, run, key, stage, body, dictionary in rows:
+            yield seq, run, key, stage, self.restore(body, dictionary)
+
+    def tried(self, run: int) -> tuple[int, int]:
+        """How many questions of a run were asked, and how many of them more than once."""
+        [(asked, again)] = self._db.execute(
+            "select count(*), coalesce(sum(tries > 1), 0) from (select count(*) as tries"
+            " from entries where run = ? and kind = 'intent' group by key, stage)", (run,))
+        return int(asked), int(again)
 
     def restore(self, body: bytes, dictionary: int) -> bytes:
         if not self._codec.knows(dictionary):
@@ -406,7 +431,7 @@ class Ledger:
         if "/" in name or "\0" in name:
             raise Misuse(f"The run's name {name!r} cannot be part of a file's name.")
         lock = self.path.with_name(f"{self.path.name}.{name}.lock")
-        with lock.open("w") as held:
+        with os.fdopen(os.open(lock, os.O_CREAT | os.O_WRONLY, 0o600), "w") as held:
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
