@@ -1,0 +1,132 @@
+"""A seat at the terminal: keys one at a time, or lines where there is no terminal, and an item."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from equipoise.cli.screen import coloured, printable, say
+from equipoise.labelling import Item, Rater, raters
+from equipoise.stimuli import load
+from equipoise.terms import Misuse
+
+WIDTH, WHOLE = 78, 1_000_000
+CLEAR = "\x1b[2J\x1b[H"
+NUMBERED = re.compile(r"^(\d+)\. ", re.MULTILINE)
+SHIPPED_RATERS = "raters.toml"
+WORDS = {"shown": "Is this question, in any wording, on the page?",
+         "present": "Is this in what the person says?"}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Where a person's keys come from: `key` is one of them, `line` words; None is the end."""
+
+    key: Callable[[], str | None]
+    line: Callable[[str], str | None]
+
+
+def keys() -> Keys:
+    """The keys of the terminal, one at a time; where stdin is none, its lines."""
+    if sys.stdin.isatty():
+        return Keys(_pressed, _typed)
+    return Keys(_read_key, _read)
+
+
+def _read_key() -> str | None:
+    line = _read("")
+    return line.lower() if line is not None else None
+
+
+def _pressed() -> str | None:
+    import click
+
+    try:
+        return click.getchar().lower()
+    except EOFError:
+        return None
+
+
+def _typed(prompt: str) -> str | None:
+    print(prompt, end="", file=sys.stderr, flush=True)
+    return _read("")
+
+
+def _read(prompt: str) -> str | None:
+    line = sys.stdin.readline()
+    return line.strip() if line else None
+
+
+def rater_named(name: str, path: Path) -> Rater:
+    """The rater of that name; raises Misuse for one the file does not hold.
+
+    Nobody is a rater by default.
+    """
+    try:
+        found = raters(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except FileNotFoundError:
+        raise Misuse(f"There is no raters file {path}. Nobody is a rater by default: write one"
+                     f' with a table a rater, as [{name}] and languages = ["en"].') from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Misuse(f"{path} is not TOML: {error}. Mend that line.") from error
+    except OSError as error:
+        raise Misuse(f"{path} cannot be read ({error.strerror}).", 6) from error
+    if name not in found:
+        raise Misuse(f"{name} is no rater in {path}. Nobody is a rater by default; there are:"
+                     f" {', '.join(found) or 'none'}.")
+    return found[name]
+
+
+def definitions(folder: Path) -> Mapping[str, object]:
+    """Today's biases of a folder, by key."""
+    from equipoise.instruments.replay.suite import SHIPPED, suite
+
+    return suite(load(folder, beneath=SHIPPED, only=(
+        "prompts.toml", "biases.toml", "openings.toml"))).biases
+
+
+def lines_on(item: Item) -> list[int]:
+    """The numbers of the lines on an item's page.
+
+    >>> from equipoise.labelling import Item
+    >>> lines_on(Item("i", "shown", "en", "", "", "", "", "", "0. At stake: x\\n1. [open] Why?"))
+    [0, 1]
+    """
+    return [int(number) for number in NUMBERED.findall(item.page)]
+
+
+def show(parts: Sequence[str]) -> None:
+    """Parts of a screen, on stderr, with nothing in them that could move a terminal."""
+    text = "\n".join(wrapped(part) for part in parts)
+    say((CLEAR if coloured(sys.stderr) else "") + text)
+
+
+def wrapped(part: str) -> str:
+    """A text in lines that fit, each made safe."""
+    lines = []
+    for line in part.split("\n"):
+        safe = printable(line, WHOLE)
+        lines += textwrap.wrap(safe, WIDTH, subsequent_indent="   " if line[:1].isdigit() else "",
+                               replace_whitespace=False, drop_whitespace=True) or [""]
+    return "\n".join(lines)
+
+
+def guideline(item: Item) -> list[str]:
+    """A bias's written contract, as it stands beside each item of it."""
+    said = [f"— {item.title} —", item.definition]
+    if item.task == "shown":
+        said += ["", "The question that answers it:", item.debias]
+    return [*said, "", WORDS[item.task]]
+
+
+def content(item: Item) -> list[str]:
+    """What an item shows."""
+    if item.task == "shown":
+        return ["", "The page", item.page]
+    return ["", f"The question: {item.question}", "", "The page as it stood", item.page, "",
+            "The person says", item.said]
