@@ -34,7 +34,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     """One thing that was done; `link` is the SHA-256 of the link before and all the rest.
 
     A freezing's `digest` names every item of the version by its commitment; `splits` are those
-    of the items that no version held before. `at` is UTC seconds since 1970.
+    of the moments that no version held before. `at` is UTC seconds since 1970.
     """
 
     seq: int
@@ -66,7 +66,7 @@ class Kept(Struct, frozen=True):
 class Version:
     """A frozen version: its number, the link that names it, and its items.
 
-    `items` are commitments by name; `splits` by name were drawn when an item was first frozen.
+    `items` are commitments by name; `splits`, of moments, were drawn when each was first frozen.
     """
 
     number: int
@@ -108,8 +108,8 @@ class Dataset:
             if entry.op == "freeze":
                 splits |= entry.splits
                 items = _active(self.entries[:place])
-                found.append(Version(entry.version, entry.link, items,
-                                     {item: splits[item] for item in items}))
+                found.append(Version(entry.version, entry.link, items, {
+                    item: splits[item] for item in items if item in splits}))
         return tuple(found)
 
     def version(self, number: int) -> Version:
@@ -269,7 +269,7 @@ def _leave(folder: Path, item: str, op: Op, reason: str) -> Dataset:
 
 
 def freeze(folder: Path, split_of: Callable[[str], str]) -> Dataset:
-    """Make the items of now the next version; its new items are drawn into splits, once.
+    """Make the items of now the next version; its new moments are drawn into splits, once.
 
     Raises Misuse where nothing changed since the last version.
     """
@@ -282,7 +282,8 @@ def freeze(folder: Path, split_of: Callable[[str], str]) -> Dataset:
     drawn = {item for entry in now.entries for item in entry.splits}
     return _write(now, [Entry(
         0, "freeze", _now(), version=len(versions) + 1, digest=content_hash(items),
-        splits={item: split_of(item) for item in items if item not in drawn})])
+        splits={item: split_of(item) for item in items
+                if item not in drawn and now.added[item].kind == "moments"})])
 
 
 def _write(now: Dataset, entries: list[Entry], words: list[Kept] | None = None) -> Dataset:

@@ -483,7 +483,7 @@ def spot(
     ratings: tuple[Path, ...], keys: tuple[Path, ...], adjudications: Path | None,
     badge: Path | None, by: Any, as_json: bool,
 ) -> None:
-    """Spot checks of readers over runs: the rolling figure, drift, and each run's corrected rate."""
+    """Readers' spot checks over runs: the rolling figure, drift, each run's corrected rate."""
     from equipoise.cli import spotting
 
     spotting.spot(ratings, keys, adjudications, badge, by, as_json)

@@ -187,7 +187,8 @@ def export(
     left: dict[str, str] = {}
     if gold is not None:
         formed = read_lines(gold, Formed)
-        content["moments"], left = labelled_by(content.get("moments", {}), formed)
+        labels, left = labelled_by(content.get("moments", {}), formed)
+        content["moments"] = dict(labels)
         notice.append("Labels: gold formed by raters.")
         if not content["moments"]:
             raise Misuse(f"No moment of version {version.number} has gold on every bias: "
@@ -195,7 +196,7 @@ def export(
     _write(out, {f"{kind}.toml": as_toml(items, notice) for kind, items in content.items()})
     for name, why in left.items():
         say(f"Left out: {name}, {why}.")
-    counts = {kind: len(items) for kind, items in content.items()}
+    counts: dict[str, int] = {kind: len(items) for kind, items in content.items()}
     if as_json:
         emit_json({"version": version.number, "hash": version.hash, "folder": str(out),
                    **counts, "left_out": left})

@@ -39,10 +39,12 @@ from equipoise.labelling import (
     waiting,
 )
 
-KEYS = ("y yes · n no · u unknown · s skip, for later · b back · ? keys · q quit;"
-        " 0 to 9: yes, on that line of the page")
+KEYS = "y yes · n no · u unknown · s skip · b back · ? what the keys do · q quit"
+HELP = ("y: yes. 0 to 9: yes, on that line of the page. n: no. u: unknown, you cannot decide."
+        " s: put it off to the end. b: take back the last answer, again and again if need be."
+        " q: stop; what you answered is kept, and the same command goes on.")
 LABELS = {label[0]: label for label in ANSWERS}
-NO_REASON = "A no needs its reason: one line, or an empty one to take the no back. "
+NO_REASON = "Why not? One line; an empty one takes the no back: "
 
 
 @dataclass
@@ -55,6 +57,7 @@ class Sitting:
     add: Callable[[bytes], None]
     reasons: bool
     later: set[tuple[str, str]] = field(default_factory=set)
+    note: str = ""
 
     def write(self, act: Act, item: Item, label: str = "", line: int = -1, reason: str = ""
               ) -> None:
@@ -140,7 +143,8 @@ def _reads(sitting: Sitting, item: Item, by: Keys) -> bool:
 def _show(sitting: Sitting, item: Item) -> None:
     now = sitting.progress
     show([f"{now['answered']} of {now['items']} answered, {now['skipped']} put off", "",
-          *guideline(item), *content(item), "", KEYS])
+          *guideline(item), *content(item), "", *([sitting.note] if sitting.note else []), KEYS])
+    sitting.note = ""
 
 
 def _after(sitting: Sitting, item: Item, key: str, by: Keys) -> Item | None:
@@ -153,7 +157,7 @@ def _after(sitting: Sitting, item: Item, key: str, by: Keys) -> Item | None:
         return sitting.next()
     if key == "b":
         return sitting.back() or item
-    say(KEYS)
+    sitting.note = HELP
     return item
 
 
@@ -162,12 +166,13 @@ def _answered(sitting: Sitting, item: Item, key: str, by: Keys) -> bool:
     label, line, reason = LABELS.get(key, "yes"), -1, ""
     if key.isdecimal():
         if item.task != "shown" or int(key) not in lines_on(item):
-            say(f"There is no line {key} on the page.")
+            sitting.note = f"There is no line {key} on the page."
             return False
         line = int(key)
     if label == "no" and item.task == "shown" and sitting.reasons:
         reason = (by.line(NO_REASON) or "").strip()
         if not reason:
+            sitting.note = "No reason was given, so the no was taken back."
             return False
     sitting.write("answer", item, label, line, reason)
     return True

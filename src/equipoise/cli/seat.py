@@ -19,8 +19,19 @@ WIDTH, WHOLE = 78, 1_000_000
 CLEAR = "\x1b[2J\x1b[H"
 NUMBERED = re.compile(r"^(\d+)\. ", re.MULTILINE)
 SHIPPED_RATERS = "raters.toml"
-WORDS = {"shown": "Is this question, in any wording, on the page?",
-         "present": "Is this in what the person says?"}
+WORDS = {
+    "en": {"shown": "Is this question, in any wording, on the page?",
+           "present": "Is this in what the person says?",
+           "debias": "The question that answers it:", "page": "The page",
+           "before": "The page as it stood", "question": "The question: ",
+           "said": "The person says"},
+    "fr": {"shown": "Cette question est-elle sur la page, en quelques mots que ce soit ?",
+           "present": "Est-ce dans ce que dit la personne ?",
+           "debias": "La question qui y répond :", "page": "La page",
+           "before": "La page telle qu'elle était", "question": "La question : ",
+           "said": "La personne dit"},
+}
+RULE = "─" * WIDTH
 
 
 @dataclass(frozen=True)
@@ -102,31 +113,31 @@ def lines_on(item: Item) -> list[int]:
 
 def show(parts: Sequence[str]) -> None:
     """Parts of a screen, on stderr, with nothing in them that could move a terminal."""
-    text = "\n".join(wrapped(part) for part in parts)
-    say((CLEAR if coloured(sys.stderr) else "") + text)
+    say((CLEAR if coloured(sys.stderr) else RULE + "\n") + "\n".join(map(wrapped, parts)))
 
 
 def wrapped(part: str) -> str:
     """A text in lines that fit, each made safe."""
     lines = []
     for line in part.split("\n"):
-        safe = printable(line, WHOLE)
-        lines += textwrap.wrap(safe, WIDTH, subsequent_indent="   " if line[:1].isdigit() else "",
-                               replace_whitespace=False, drop_whitespace=True) or [""]
+        lines += textwrap.wrap(printable(line, WHOLE), WIDTH,
+                               subsequent_indent="   " if line[:1].isdigit() else "") or [""]
     return "\n".join(lines)
 
 
 def guideline(item: Item) -> list[str]:
     """A bias's written contract, as it stands beside each item of it."""
+    words = WORDS.get(item.language, WORDS["en"])
     said = [f"— {item.title} —", item.definition]
     if item.task == "shown":
-        said += ["", "The question that answers it:", item.debias]
-    return [*said, "", WORDS[item.task]]
+        said += ["", words["debias"], item.debias]
+    return [*said, "", words[item.task]]
 
 
 def content(item: Item) -> list[str]:
     """What an item shows."""
+    words = WORDS.get(item.language, WORDS["en"])
     if item.task == "shown":
-        return ["", "The page", item.page]
-    return ["", f"The question: {item.question}", "", "The page as it stood", item.page, "",
-            "The person says", item.said]
+        return ["", words["page"], item.page]
+    return ["", words["question"] + item.question, "", words["before"], item.page, "",
+            words["said"], item.said]
