@@ -250,11 +250,7 @@ def erase(folder: Path, item: str, reason: str) -> Dataset:
 
     Versions that hold it are no longer whole, and can no longer be exported.
     """
-    now = _leave(folder, item, "erase", reason)
-    kept = [one for name, one in now.words.items() if name not in now.gone("erase")]
-    with replacing(folder / WORDS) as out:
-        out.write(b"".join(msgspec.json.encode(one) + b"\n" for one in kept))
-    return read(folder)
+    return _leave(folder, item, "erase", reason)
 
 
 def _leave(folder: Path, item: str, op: Op, reason: str) -> Dataset:
@@ -264,7 +260,7 @@ def _leave(folder: Path, item: str, op: Op, reason: str) -> Dataset:
     if not reason.strip():
         raise Misuse(f"To {op} an item takes a reason, which stays on record.")
     if item in now.gone(op) or item in now.gone("erase"):
-        return now
+        return _write(now, [])
     return _write(now, [Entry(0, op, _now(), item, reason=reason.strip())])
 
 
@@ -287,7 +283,10 @@ def freeze(folder: Path, split_of: Callable[[str], str]) -> Dataset:
 
 
 def _write(now: Dataset, entries: list[Entry], words: list[Kept] | None = None) -> Dataset:
-    """Words first, then the entries that commit to them, then the head."""
+    """Words first, then the entries that commit to them, then the head.
+
+    Words whose item is erased by then are taken out, those that a crash left behind too.
+    """
     with appending(now.folder / LOG) as add_entry:
         if (now.folder / LOG).stat().st_size and read(now.folder).head != now.head:
             raise Misuse(f"{now.folder} was changed meanwhile. Give the command again.", 6)
@@ -305,6 +304,12 @@ def _write(now: Dataset, entries: list[Entry], words: list[Kept] | None = None) 
             add_entry(b"\n".join(lines))
         with replacing(now.folder / HEAD) as out:
             out.write(canonical_json({"rows": seq, "link": link}) + b"\n")
+        made = read(now.folder)
+        if made.words.keys() & made.gone("erase"):
+            with replacing(now.folder / WORDS) as out:
+                out.write(b"".join(msgspec.json.encode(kept) + b"\n"
+                                   for item, kept in made.words.items()
+                                   if item not in made.gone("erase")))
     return read(now.folder)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
 import sys
+import termios
 import textwrap
 import tomllib
+import tty
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +20,9 @@ from equipoise.stimuli import load
 from equipoise.terms import Misuse
 
 WIDTH, WHOLE = 78, 1_000_000
+END = b"\x04"
 CLEAR = "\x1b[2J\x1b[H"
 NUMBERED = re.compile(r"^(\d+)\. ", re.MULTILINE)
-SHIPPED_RATERS = "raters.toml"
 WORDS = {
     "en": {"shown": "Is this question, in any wording, on the page?",
            "present": "Is this in what the person says?",
@@ -55,12 +59,19 @@ def _read_key() -> str | None:
 
 
 def _pressed() -> str | None:
-    import click
-
+    """The next key, also one that was pressed before it was asked for."""
+    at = sys.stdin.fileno()
+    before = termios.tcgetattr(at)
     try:
-        return click.getchar().lower()
-    except EOFError:
-        return None
+        tty.setcbreak(at, termios.TCSADRAIN)
+        key = os.read(at, 1)
+        # An arrow is several bytes, of which none is a key; a letter beyond ASCII is one key.
+        more = key == b"\x1b" or key >= b"\xc0"
+        while more and select.select([at], [], [], 0.05)[0]:
+            key += os.read(at, 1)
+    finally:
+        termios.tcsetattr(at, termios.TCSADRAIN, before)
+    return None if key in (b"", END) else key.decode(errors="replace").lower()
 
 
 def _typed(prompt: str) -> str | None:
