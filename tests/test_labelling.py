@@ -1,4 +1,4 @@
-"""Blind items, seats and answers: the order is one's own, nothing is lost, what is taken back is."""
+"""Blind items, seats and answers: each order is one's own, and nothing that was said is lost."""
 
 import json
 import multiprocessing
