@@ -59,7 +59,7 @@ class Kept(Struct, frozen=True):
 
     @property
     def committed(self) -> str:
-        return commitment(bytes.fromhex(self.salt), canonical_json(self.words)).hex()
+        return commitment(self.salt.encode(), canonical_json(self.words)).hex()
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _lines(path: Path, kind: type[Any]) -> list[Any]:
     *whole, _ = text.split(b"\n")  # What follows the last line end was never acknowledged.
     try:
         return [msgspec.json.decode(line, type=kind) for line in whole]
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Misuse(f"{path} is damaged: {error}. Put it back as it was.", DAMAGED) from None
 
 

@@ -179,10 +179,12 @@ def page_item(
 
 
 def _item(
-    secret: bytes, of: Suite, task: Task, bias: str, language: str, shown: Mapping[str, str]
+    secret: bytes, of: Suite, task: Task, bias: str, language: str, shown: Mapping[str, str],
+    moment: str = "",
 ) -> Item:
     contract = of.biases[bias]
-    named = blind(secret, {"task": task, "bias": bias, "language": language, **shown})
+    named = blind(secret, {"task": task, "bias": bias, "language": language, "moment": moment,
+                           **shown})
     return Item(named, task, language, bias, contract.title[language],
                 contract.definition[language], contract.debias[language], contract.stamp, **shown)
 
@@ -208,7 +210,7 @@ def queue_moments(
     for task in (task for task in TASKS if task in tasks):
         for name, moment in moments.items():
             for bias in of.biases:
-                item = _item(secret, of, task, bias, moment.language, _shown(moment, task))
+                item = _item(secret, of, task, bias, moment.language, _shown(moment, task), name)
                 items[item.id] = item
                 rows.append({"id": item.id, "why": LABEL, "moment": name, "bias": bias,
                              "task": task, "definition": item.stamp})
