@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 from collections import Counter
 
 import msgspec
@@ -186,6 +187,17 @@ def test_answers_cut_at_any_byte_are_a_prefix(at):
             pass
         found = read_lines(path, Answer)
     assert found == every[:len(found)] and len(found) >= text[:at].count(b"\n")
+
+
+def test_each_line_is_on_disk_before_the_next_is_asked_for(tmp_path, monkeypatch):
+    path, sizes = tmp_path / "a.jsonl", []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda at: (sizes.append(path.stat().st_size), real(at)))
+    with appending(path) as add:
+        sizes.clear()
+        for n in range(1, 4):
+            add(b"{}")
+            assert sizes[-1] == 3 * n and len(sizes) == n
 
 
 def _hold(path, held, let_go):

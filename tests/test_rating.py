@@ -174,9 +174,10 @@ def test_a_rater_s_counts_as_json(seat):
 # With a process of its own
 
 
-def start(folder, stdin, out="a.jsonl", stderr=subprocess.PIPE):
+def start(folder, stdin, *more, out="a.jsonl", stderr=subprocess.PIPE):
     return subprocess.Popen(
-        [sys.executable, "-m", "equipoise", "rate", "q.jsonl", "--rater", "ann", "-o", out],
+        [sys.executable, "-m", "equipoise", "rate", "q.jsonl", "--rater", "ann", "-o", out,
+         *more],
         cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
         env={**os.environ, "TERM": "xterm"})
 
@@ -198,7 +199,7 @@ def test_no_answer_is_lost_to_a_kill(seat):
 
 def test_one_key_is_enough_at_a_terminal(seat):
     master, slave = pty.openpty()
-    process = start(seat.folder, slave, stderr=slave)
+    process = start(seat.folder, slave, "--reasons", stderr=slave)
     os.close(slave)
 
     def until(wanted):
@@ -210,14 +211,20 @@ def test_one_key_is_enough_at_a_terminal(seat):
 
     until(b"press Enter")
     for key, shown in ((b" ", b"0 of 6 answered"), (b"Y", b"1 of 6 answered"),
-                       (b"n", b"2 of 6 answered"), (b"b", b"1 of 6 answered"),
+                       (b"y", b"2 of 6 answered"), (b"b", b"1 of 6 answered"),
                        (b"\x1b[5~", b"take back the last"), (b"u", b"2 of 6 answered")):
         os.write(master, key)
         until(shown)
+    os.write(master, b"n")
+    until(b"Why not?")
+    os.write(master, b"Who, not whem\x7fn.\n")
+    until(b"3 of 6 answered")
     os.write(master, b"\x04")
     process.communicate(timeout=30)
     os.close(master)
-    assert process.returncode == 0 and labels(seat.folder) == ["yes", "unknown"]
+    assert process.returncode == 0 and labels(seat.folder) == [
+        "yes", "unknown", "no"]
+    assert answers(seat.folder)[-1].reason == "Who, not when."
 
 
 # Adjudication

@@ -16,7 +16,7 @@ import msgspec
 from equipoise.answers import Settled, read_answers, read_lines, read_queue
 from equipoise.appending import appending
 from equipoise.cli.screen import emit, emit_json, say
-from equipoise.cli.seat import Keys, content, definitions, guideline, keys, rater_named, show
+from equipoise.cli.seat import Keys, content, definitions, guideline, rater_named, seated, show
 from equipoise.gold import gold
 from equipoise.labelling import Answer, Item, allowed, as_ratings, ordered, standing, under
 
@@ -66,7 +66,8 @@ def adjudicate(
     with appending(out) as add:
         settled = read_lines(out, Settled)
         open_ones = splits(items, answers, settled)
-        done = _go_through(open_ones, name, add, keys())
+        with seated() as by:
+            done = _go_through(open_ones, name, add, by)
     if as_json:
         emit_json({"splits": len(open_ones), "settled": done, "adjudications": str(out)})
     else:

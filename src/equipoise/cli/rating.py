@@ -20,9 +20,9 @@ from equipoise.cli.seat import (
     content,
     definitions,
     guideline,
-    keys,
     lines_on,
     rater_named,
+    seated,
     show,
 )
 from equipoise.labelling import (
@@ -111,7 +111,8 @@ def rate(
         sitting = Sitting(rater, items, said, add, reasons)
         if others := len(every) - len(items):
             say(f"{others:,} items are in a language that {name} does not read, and are left out.")
-        go_through(sitting, keys())
+        with seated() as by:
+            go_through(sitting, by)
     _end(sitting, out, as_json)
 
 

@@ -10,9 +10,12 @@ import termios
 import textwrap
 import tomllib
 import tty
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from equipoise.cli.screen import coloured, printable, say
 from equipoise.labelling import Item, Rater, raters
@@ -46,37 +49,42 @@ class Keys:
     line: Callable[[str], str | None]
 
 
-def keys() -> Keys:
+@contextmanager
+def seated() -> Iterator[Keys]:
     """The keys of the terminal, one at a time; where stdin is none, its lines."""
-    if sys.stdin.isatty():
-        return Keys(_pressed, _typed)
-    return Keys(_read_key, _read)
+    if not sys.stdin.isatty():
+        yield Keys(_read_key, _read)
+        return
+    at = sys.stdin.fileno()
+    before = termios.tcgetattr(at)
+    tty.setcbreak(at, termios.TCSADRAIN)
+    try:
+        yield Keys(partial(_pressed, at), partial(_typed, at, before))
+    finally:
+        termios.tcsetattr(at, termios.TCSADRAIN, before)
+
+
+def _pressed(at: int) -> str | None:
+    key = os.read(at, 1)
+    # An arrow is several bytes, of which none is a key; a letter beyond ASCII is one key.
+    while (key[:1] == b"\x1b" or key >= b"\xc0") and select.select([at], [], [], 0.05)[0]:
+        key += os.read(at, 1)
+    return None if key in (b"", END) else key.decode(errors="replace").lower()
+
+
+def _typed(at: int, as_it_was: Any, prompt: str) -> str | None:
+    """A line, typed with the terminal as it was, so that it can be mended while it is typed."""
+    termios.tcsetattr(at, termios.TCSADRAIN, as_it_was)
+    print(prompt, end="", file=sys.stderr, flush=True)
+    try:
+        return _read("")
+    finally:
+        tty.setcbreak(at, termios.TCSADRAIN)
 
 
 def _read_key() -> str | None:
     line = _read("")
     return line.lower() if line is not None else None
-
-
-def _pressed() -> str | None:
-    """The next key, also one that was pressed before it was asked for."""
-    at = sys.stdin.fileno()
-    before = termios.tcgetattr(at)
-    try:
-        tty.setcbreak(at, termios.TCSADRAIN)
-        key = os.read(at, 1)
-        # An arrow is several bytes, of which none is a key; a letter beyond ASCII is one key.
-        more = key == b"\x1b" or key >= b"\xc0"
-        while more and select.select([at], [], [], 0.05)[0]:
-            key += os.read(at, 1)
-    finally:
-        termios.tcsetattr(at, termios.TCSADRAIN, before)
-    return None if key in (b"", END) else key.decode(errors="replace").lower()
-
-
-def _typed(prompt: str) -> str | None:
-    print(prompt, end="", file=sys.stderr, flush=True)
-    return _read("")
 
 
 def _read(prompt: str) -> str | None:
