@@ -12,6 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from equipoise.agreements import agreed, headline
 from equipoise.answers import Settled, lines_of, read_lines
 from equipoise.cli.datasets import Formed
+from equipoise.gold import Rating
+from equipoise.instruments.replay.labels import overlap
 from equipoise.instruments.replay.suite import SHIPPED, suite
 from equipoise.labelling import Answer
 from equipoise.report.rated import discounted
@@ -252,6 +254,27 @@ def test_the_shipped_ratings_are_read_as_they_stand(equipoise):
         assert found["statuses"].get("unanimous", 0) == whole
         splits = sum(len(given) == 2 and len(set(given)) == 2 for given in labels)
         assert found["statuses"].get("split", 0) == splits
+
+
+def test_gold_of_a_run_s_items_names_the_verdicts_they_are_about(gold, tmp_path):
+    place = {"id": "a", "why": "unknown", "opening": "o", "arm": "B", "verdict": "unknown"}
+    (tmp_path / "k.jsonl").write_bytes(lines_of([
+        {"form": "equipoise key 1", "run": "r"}, place, {**place, "arm": "A"}]))
+    gold([now("ann", "a", "yes"), now("ann", "b", "no")], "-o", "g.jsonl", "--key", "k.jsonl")
+    a, b = map(json.loads, (tmp_path / "g.jsonl").read_text().splitlines())
+    assert [one["arm"] for one in a["of"]] == ["B", "A"] and a["of"][0]["run"] == "r"
+    assert "of" not in b
+
+
+def test_two_people_s_overlap_is_that_of_the_two_who_share_most():
+    def rated(rater, labels):
+        return [Rating(f"i{n}", rater, label, "w") for n, label in enumerate(labels)
+                if label != "skip"]
+
+    found = overlap([*rated("x", ["yes"]), *rated("y", ["yes", "no", "yes"]),
+                     *rated("z", ["no", "no", "yes", "yes"])])
+    assert found == {(True, False): 1, (False, False): 1, (True, True): 1}
+    assert overlap(rated("x", ["yes"])) == {} == overlap([])
 
 
 def test_labels_of_a_queue_become_a_suite_s_ratings(equipoise, tmp_path):

@@ -36,14 +36,15 @@ def show_gold(
     where every label was given under other words.
     """
     stamps = stamps_of(folder)
-    names = named(map(read_key, keys))
+    read = [read_key(path) for path in keys]
+    names, places = named(read), placed(read)
     answers = [_renamed(a, names) for path in ratings for a in read_answers(path, stamps)]
     settled = read_lines(adjudications, Settled) if adjudications else []
     found = agreed(answers, [_adjudicated(one, names) for one in settled], stamps)
     _require_current(answers, stamps, folder)
     if out is not None:
         with replacing(out) as file:
-            file.write(lines_of(gold_lines(found, answers)))
+            file.write(lines_of(gold_lines(found, answers, places)))
         say(f"{out}: gold of {sum(len(row.golds) for row in found if row.bias != ALL):,} items.")
     if csv_out is not None:
         with replacing(csv_out) as file:
@@ -80,6 +81,16 @@ def named(keys: Iterable[Key]) -> dict[str, str]:
             for key in keys for row in key.rows if "moment" in row}
 
 
+def placed(keys: Iterable[Key]) -> dict[str, list[dict[str, Any]]]:
+    """The verdicts of runs that each item is about, by id."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for key in keys:
+        for row in key.rows if "run" in key.header else ():
+            found.setdefault(row["id"], []).append(
+                {"run": key.header["run"], **{k: v for k, v in row.items() if k != "id"}})
+    return found
+
+
 def _renamed(answer: Answer, names: Mapping[str, str]) -> Answer:
     return msgspec.structs.replace(answer, id=names.get(answer.id, answer.id))
 
@@ -101,8 +112,14 @@ def _require_current(
                      " were given under with --suite, or label again.")
 
 
-def gold_lines(found: Iterable[Agreed], answers: Sequence[Answer]) -> list[dict[str, Any]]:
-    """Gold as rows: an item's state, its label where it is gold, and the line that was named."""
+def gold_lines(
+    found: Iterable[Agreed], answers: Sequence[Answer],
+    places: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> list[dict[str, Any]]:
+    """Gold as rows: an item's state, its label where it is gold, and the line that was named.
+
+    `places` are the verdicts that an item is about, which its row then names under `of`.
+    """
     now = standing(answers)
     lines: dict[str, Counter[int]] = {}
     for one in now:
@@ -120,6 +137,8 @@ def gold_lines(found: Iterable[Agreed], answers: Sequence[Answer]) -> list[dict[
                 said["label"] = gold.label
                 if gold.label == "yes" and item in lines:
                     said["line"] = min(lines[item], key=lambda n: (-lines[item][n], n))
+            if item in places:
+                said["of"] = list(places[item])
             rows.append(said)
     return rows
 
