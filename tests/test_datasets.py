@@ -289,7 +289,7 @@ def test_erasing_says_what_is_reached_and_what_is_not(shipped, equipoise):
 def test_an_item_that_no_suite_could_hold_is_not_added(equipoise, tmp_path, text, said):
     (tmp_path / "own.toml").write_text(text)
     equipoise("dataset", "new", "set")
-    code, _, err = equipoise("dataset", "add", "set", "own.toml")
+    code, _, err = equipoise("dataset", "add", "set", SHIPPED / "moments.toml", "own.toml")
     assert code == 2 and said in err and "own.toml" in err
     assert datasets.read(tmp_path / "set").added == {}
 

@@ -50,13 +50,14 @@ def new(folder: Path, as_json: bool) -> None:
 
 
 def add(folder: Path, files: Sequence[Path], definitions: str | None, as_json: bool) -> None:
-    """Add the items of files, each checked as a suite checks it."""
+    """Add the items of files, once all are checked as a suite checks them."""
     of = _definitions(definitions)
     before = datasets.read(folder)
-    for file in files:
-        for kind, items in read_items(file).items():
-            require_sound(str(file), kind, items, of)
-            datasets.add(folder, kind, items)
+    read = [(file, kind, items) for file in files for kind, items in read_items(file).items()]
+    for file, kind, items in read:
+        require_sound(str(file), kind, items, of)
+    for _, kind, items in read:
+        datasets.add(folder, kind, items)
     after = datasets.read(folder)
     there = len(after.added) - len(before.added)
     say(f"{there:,} items added; {len(after.active):,} would be in the next version.")

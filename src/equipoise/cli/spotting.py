@@ -100,7 +100,8 @@ def checks(
 ) -> dict[str, list[Check]]:
     """Each reader's spot checks in time order: runs as they were registered, then as drawn.
 
-    A verdict's label is gold where raters formed it, and else the one rater's who answered.
+    A verdict's label is gold where raters formed it, and else the one rater's who answered. One
+    that was drawn twice, by two keys of its run, counts once, as the first.
     """
     said: dict[str, list[Answer]] = {}
     for answer in answers:
@@ -109,7 +110,7 @@ def checks(
     seen: set[bytes] = set()
     for key in sorted(keys, key=lambda key: int(key.header.get("at", 0))):
         for row in key.rows:
-            named = canonical_json([key.header.get("run"), row])
+            named = canonical_json([key.header.get("run"), {**row, "id": ""}])
             if row["why"] != SPOT or named in seen:
                 continue
             seen.add(named)
