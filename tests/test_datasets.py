@@ -343,6 +343,17 @@ def test_labels_of_raters_become_a_version_s_labels(equipoise, tmp_path):
     assert code == 0 and "2 moments" in out, err
     labels = [one["shown"] for one in load(tmp_path / "made")["moments"].values()]
     assert labels == [{"framing": 1}] * 2
+    # Their ratings beside the labels say how far two people agree: on all 14 items.
+    code, _, err = equipoise("gold", "ann.jsonl", "bob.jsonl", "--key", "q.key", "--csv",
+                             "made/ratings.csv")
+    assert code == 0, err
+    code, out, err = equipoise("run", "calibration", "--suite", "made", "-s", "planted:perfect",
+                               "--no-progress", "--json")
+    assert code == 0, err
+    [found] = json.loads(out)["calibrated"]
+    assert (found["human"]["count"], found["human"]["n"]) == (14, 14)
+    assert (found["sensitivity"]["n"], found["specificity"]["n"]) == (2, 12)
+    assert found["reasons"] == ["too_few_per_class"]
 
 
 def test_a_moment_without_gold_on_every_bias_is_left_out_and_said():
