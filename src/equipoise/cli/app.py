@@ -370,6 +370,223 @@ def costs(name: str, ledger: Path, file: Path | None, as_json: bool) -> None:
 
 
 @app.command()
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--moments", metavar="FOLDER",
+              help="Queue the labelled moments of a folder (or `standard`), not a run's pages.")
+@click.option("--split", default="test", show_default=True, help="--moments: which split.")
+@click.option("--task", "tasks", multiple=True, default=("shown", "present"), show_default=True,
+              help="--moments: shown, present; may be given twice.")
+@click.option("--out", "-o", type=click.Path(path_type=Path), required=True,
+              help="Where to write the queue, for raters.")
+@click.option("--key", type=click.Path(path_type=Path), required=True,
+              help="Where to write what each item is, for no rater.")
+@click.option("--seed", default=1, show_default=True, help="Which verdicts are drawn.")
+@click.option("--random", "sampled", type=click.IntRange(0), default=10, show_default=True,
+              help="How many verdicts are drawn.")
+@ledger
+@as_json
+def queue(
+    name: str | None, moments: str | None, split: str, tasks: tuple[str, ...], ledger: Path,
+    seed: int, sampled: int, out: Path, key: Path, as_json: bool,
+) -> None:
+    """Blind items for raters: ten random verdicts of a replay, and all that no reader decided."""
+    from equipoise.cli import queueing
+
+    if (name is None) == (moments is None):
+        raise Misuse("Name either a run, or a folder with --moments.")
+    if name is not None:
+        queueing.queue_run(ledger, name, out, key, seed=seed, sampled=sampled, as_json=as_json)
+    elif moments is not None:
+        queueing.queue_moments(moments, split, tasks, out, key, as_json)
+
+
+raters_file = click.option("--raters", type=click.Path(path_type=Path), default="raters.toml",
+                           show_default=True, help="Who may label, and in which languages.")
+definitions = click.option("--suite", "folder", type=click.Path(path_type=Path), metavar="FOLDER",
+                           help="Whose definitions are today's.  [default: the queue's own]")
+settled = click.option("--adjudications", type=click.Path(path_type=Path), metavar="FILE",
+                       help="What equipoise adjudicate wrote.")
+ratings_files = click.argument("ratings", metavar="RATINGS...", nargs=-1, required=True,
+                               type=click.Path(path_type=Path))
+
+
+@app.command()
+@click.argument("queue", type=click.Path(path_type=Path))
+@click.option("--rater", "name", required=True, help="Who you are.")
+@raters_file
+@click.option("--out", "-o", type=click.Path(path_type=Path), default="ratings.jsonl",
+              show_default=True, help="Where your answers are added.")
+@definitions
+@click.option("--reasons", is_flag=True, help="Ask for the reason of each no on a page.")
+@as_json
+def rate(
+    queue: Path, name: str, raters: Path, out: Path, folder: Path | None, reasons: bool,
+    as_json: bool,
+) -> None:
+    """Label a queue, one key an answer; the same command goes on where it stopped."""
+    from equipoise.cli import rating
+
+    rating.rate(queue, name, raters, out, folder=folder, reasons=reasons, as_json=as_json)
+
+
+@app.command()
+@click.argument("queue", type=click.Path(path_type=Path))
+@ratings_files
+@click.option("--by", "name", required=True, help="Who you are.")
+@raters_file
+@click.option("--out", "-o", type=click.Path(path_type=Path), default="adjudications.jsonl",
+              show_default=True, help="Where your decisions are added.")
+@definitions
+@as_json
+def adjudicate(
+    queue: Path, ratings: tuple[Path, ...], name: str, raters: Path, out: Path,
+    folder: Path | None, as_json: bool,
+) -> None:
+    """Settle what raters could not agree on, each with a written reason; no rater is named."""
+    from equipoise.cli import adjudicating
+
+    adjudicating.adjudicate(queue, ratings, name, raters, out, folder=folder, as_json=as_json)
+
+
+@app.command()
+@ratings_files
+@settled
+@click.option("--suite", "folder", metavar="FOLDER",
+              help="Whose definitions are today's.  [default: the shipped ones]")
+@click.option("--key", "keys", multiple=True, type=click.Path(path_type=Path),
+              help="A queue's key, to name moments. May be given more than once.")
+@click.option("--out", "-o", type=click.Path(path_type=Path), help="Write gold, a line an item.")
+@click.option("--csv", "csv_out", type=click.Path(path_type=Path),
+              help="Write the labels that count as a suite's ratings.csv.")
+@as_json
+def gold(
+    ratings: tuple[Path, ...], adjudications: Path | None, folder: str | None,
+    keys: tuple[Path, ...], out: Path | None, csv_out: Path | None, as_json: bool,
+) -> None:
+    """The labels that raters agreed on, and how far each agrees with the others."""
+    from equipoise.cli import golding
+
+    golding.show_gold(ratings, adjudications, folder, keys, out, csv_out, as_json)
+
+
+@app.command()
+@ratings_files
+@click.option("--key", "keys", multiple=True, required=True, type=click.Path(path_type=Path),
+              help="The key of a run's queue. May be given more than once.")
+@settled
+@click.option("--badge", type=click.Path(path_type=Path), metavar="FILE",
+              help="The badge file into which drift is written.")
+@click.option("--by", type=click.Choice(["rolling", "cusum"]), default="rolling",
+              show_default=True, help="What decides that a reader has drifted.")
+@as_json
+def spot(
+    ratings: tuple[Path, ...], keys: tuple[Path, ...], adjudications: Path | None,
+    badge: Path | None, by: Any, as_json: bool,
+) -> None:
+    """Readers' spot checks over runs: the rolling figure, drift, each run's corrected rate."""
+    from equipoise.cli import spotting
+
+    spotting.spot(ratings, keys, adjudications, badge, by, as_json)
+
+
+@app.group(cls=Commands, no_args_is_help=True)
+def dataset() -> None:
+    """Datasets: items only ever added, retired or erased, and versions that never change."""
+
+
+folder = click.argument("folder", type=click.Path(path_type=Path))
+reason = click.option("--reason", required=True, help="Why; it stays on record.")
+
+
+@dataset.command("new")
+@folder
+@as_json
+def dataset_new(folder: Path, as_json: bool) -> None:
+    """Make an empty dataset."""
+    from equipoise.cli import datasets
+
+    datasets.new(folder, as_json)
+
+
+@dataset.command("add")
+@folder
+@click.argument("files", metavar="FILE...", nargs=-1, required=True,
+                type=click.Path(path_type=Path))
+@click.option("--suite", "definitions", metavar="FOLDER",
+              help="Whose biases the items name.  [default: the shipped ones]")
+@as_json
+def dataset_add(
+    folder: Path, files: tuple[Path, ...], definitions: str | None, as_json: bool
+) -> None:
+    """Add moments or openings from TOML, JSON Lines or CSV."""
+    from equipoise.cli import datasets
+
+    datasets.add(folder, files, definitions, as_json)
+
+
+@dataset.command("retire")
+@folder
+@click.argument("item")
+@reason
+@as_json
+def dataset_retire(folder: Path, item: str, reason: str, as_json: bool) -> None:
+    """Leave an item out of later versions."""
+    from equipoise.cli import datasets
+
+    datasets.leave(folder, item, reason, False, as_json)
+
+
+@dataset.command("erase")
+@folder
+@click.argument("item")
+@reason
+@as_json
+def dataset_erase(folder: Path, item: str, reason: str, as_json: bool) -> None:
+    """Take an item's words away for good; a tombstone stays, and the chain still holds."""
+    from equipoise.cli import datasets
+
+    datasets.leave(folder, item, reason, True, as_json)
+
+
+@dataset.command("freeze")
+@folder
+@as_json
+def dataset_freeze(folder: Path, as_json: bool) -> None:
+    """Freeze the next version; its new items are drawn into splits, once."""
+    from equipoise.cli import datasets
+
+    datasets.freeze(folder, as_json)
+
+
+@dataset.command("show")
+@folder
+@as_json
+def dataset_show(folder: Path, as_json: bool) -> None:
+    """Check a dataset's chain, and list its versions."""
+    from equipoise.cli import datasets
+
+    datasets.show(folder, as_json)
+
+
+@dataset.command("export")
+@folder
+@click.option("--out", "-o", type=click.Path(path_type=Path), required=True,
+              help="The folder to write, for --suite.")
+@click.option("--version", "number", type=click.IntRange(1), show_default="the last",
+              help="Which version.")
+@click.option("--gold", type=click.Path(path_type=Path), metavar="FILE",
+              help="Take the labels from what equipoise gold -o wrote.")
+@as_json
+def dataset_export(
+    folder: Path, out: Path, number: int | None, gold: Path | None, as_json: bool
+) -> None:
+    """Write a version as a suite's folder: the same bytes each time."""
+    from equipoise.cli import datasets
+
+    datasets.export(folder, number, out, gold, as_json)
+
+
+@app.command()
 @ledger
 @as_json
 def runs(ledger: Path, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from equipoise.cli.screen import emit, emit_json, say
 from equipoise.cli.trust import as_values
 from equipoise.instruments.replay.calibrating import NAME, Calibrated, stamp
 from equipoise.instruments.replay.suite import Suite
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Run
 from equipoise.replacing import replacing
 from equipoise.report import trusting
 from equipoise.stats.confusion import Confusion
@@ -56,10 +56,9 @@ def write_badges(path: Path, name: str, out: Path | None, as_json: bool) -> None
         raise Misuse(f"The run {name!r} is on the {registration.declared['split']} split. A badge"
                      " is made on the frozen test split alone.")
     findings = laid_out.analyse(found.observations)
-    badges = [_written(c, registration, run.name, str(head)) for c in findings.calibrated]
+    badges = [_written(c, registration, run, str(head)) for c in findings.calibrated]
     if out is not None:
-        with replacing(out) as file:
-            file.write(canonical_json({"form": FORM, "badges": badges}) + b"\n")
+        rewrite_badges(out, _still_drifted(badges, out))
         say(f"{out}: {len(badges)} badge{'s' if len(badges) > 1 else ''}.")
     if as_json:
         emit_json({"badges": badges, **as_values(findings)})
@@ -67,12 +66,36 @@ def write_badges(path: Path, name: str, out: Path | None, as_json: bool) -> None
         emit("\n".join(f"{c.subject}: {trusting.badge(c)}" for c in findings.calibrated))
 
 
-def _written(c: Calibrated, registration: Any, run: str, head: str) -> dict[str, Any]:
+def rewrite_badges(out: Path, badges: Sequence[dict[str, Any]]) -> None:
+    """Write a badge file, whole or not at all."""
+    with replacing(out) as file:
+        file.write(canonical_json({"form": FORM, "badges": list(badges)}) + b"\n")
+
+
+def _still_drifted(badges: Sequence[dict[str, Any]], out: Path) -> Sequence[dict[str, Any]]:
+    """The badges, with the drift that `out` holds of the same calibrations.
+
+    Writing a calibration out again is no validation.
+    """
+    if not out.exists():
+        return badges
+    for old in read_badges(out):
+        for badge in badges:
+            if old.get("drifted") and _same(old, badge):
+                badge["drifted"] = old["drifted"]
+    return badges
+
+
+def _same(old: dict[str, Any], badge: dict[str, Any]) -> bool:
+    return all(old[key] == badge[key] for key in ("run", "reader", "answer", "task"))
+
+
+def _written(c: Calibrated, registration: Any, run: Run, head: str) -> dict[str, Any]:
     [subject] = [s for s in registration.subjects if s["name"] == c.subject]
     return {
         "reader": subject, "answer": c.answer, "task": c.task,
         "holds_for": registration.declared["stamp"], "trusted": c.trust.trusted,
-        "reasons": list(c.trust.reasons), "run": run, "head": head,
+        "reasons": list(c.trust.reasons), "run": run.name, "at": run.at, "head": head,
         "confusion": asdict(c.found.decided),
     }
 
@@ -81,7 +104,7 @@ def badges_for(
     files: Sequence[Path], readers: Sequence[Subject], suite: Suite
 ) -> dict[str, Badge]:
     """The badge of each reader of pages: trusted only for this very set-up, prompt and words."""
-    found = [badge for file in files for badge in _read(file)]
+    found = [badge for file in files for badge in read_badges(file)]
     return {reader.name: _badge(reader, found, stamp(suite, "page")) for reader in readers}
 
 
@@ -89,7 +112,7 @@ def _badge(reader: Subject, found: Sequence[dict[str, Any]], now: str) -> Badge:
     own = [b for b in found if b["task"] == "page" and b["reader"]["name"] == reader.name]
     if not own:
         return Badge(reader.name, "uncalibrated", "no badge was given for it")
-    same = [b for b in own if _as_asked(b["reader"]) == _as_asked(reader.as_json())]
+    same = [b for b in own if as_asked(b["reader"]) == as_asked(reader.as_json())]
     if not same:
         return Badge(reader.name, "stale", "the reader was set up otherwise when it was calibrated",
                      own[-1]["run"])
@@ -107,12 +130,13 @@ def _badge(reader: Subject, found: Sequence[dict[str, Any]], now: str) -> Badge:
     return Badge(reader.name, "trusted", "", last["run"], counts)
 
 
-def _as_asked(subject: dict[str, Any]) -> dict[str, Any]:
+def as_asked(subject: dict[str, Any]) -> dict[str, Any]:
     """What makes a reader the same reader; which family it is counted to is no part of it."""
     return {key: value for key, value in subject.items() if key != "family"}
 
 
-def _read(file: Path) -> list[dict[str, Any]]:
+def read_badges(file: Path) -> list[dict[str, Any]]:
+    """The badges of a file as they were written; raises Misuse for a file of none."""
     try:
         said = json.loads(file.read_text(encoding="utf-8"))
         badges: list[dict[str, Any]] = said["badges"]

@@ -7,8 +7,10 @@ as moments are added: 15% few-shot, 40% dev, 45% frozen test, which nothing is t
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal, get_args
 
 from equipoise.gold import Rating
@@ -99,14 +101,18 @@ def ratings(stimuli: Stimuli, biases: Mapping[str, Bias], task: str) -> list[Rat
 
 
 def overlap(found: Iterable[Rating]) -> dict[tuple[bool, bool], int]:
-    """How two seats labelled the items both of them labelled: counts by (one, other)."""
-    by_seat: dict[str, dict[str, bool]] = {seat: {} for seat in SEATS}
+    """How two people labelled the items both of them labelled: counts by (one, other).
+
+    They are the second and third seat, or, where nobody sits there, the two raters with the most
+    items in common.
+    """
+    by_rater: dict[str, dict[str, bool]] = {}
     for rating in found:
-        if rating.rater in by_seat and rating.label is not None:
-            by_seat[rating.rater][rating.item] = LABELS[rating.label]
-    one, other = (by_seat[seat] for seat in SEATS)
-    table: dict[tuple[bool, bool], int] = {}
-    for item in one.keys() & other.keys():
-        pair = one[item], other[item]
-        table[pair] = table.get(pair, 0) + 1
-    return table
+        if rating.label is not None:
+            by_rater.setdefault(rating.rater, {})[rating.item] = LABELS[rating.label]
+    pairs = [SEATS] if by_rater.keys() >= set(SEATS) else list(combinations(sorted(by_rater), 2))
+    if not pairs:
+        return {}
+    one, other = max(((by_rater[a], by_rater[b]) for a, b in pairs),
+                     key=lambda two: len(two[0].keys() & two[1].keys()))
+    return dict(Counter((one[item], other[item]) for item in one.keys() & other.keys()))
