@@ -218,7 +218,7 @@ def test_what_waits_for_its_turn_is_not_sent_once_the_run_is_stopped(tmp_path):
         seen.append(request)
         return Fault("auth", "status 401", sent=False)
 
-    _, found, desk = studied(tmp_path / "l.db", counting(refused), at_once=8, guard=paced(600))
+    _, found, desk = studied(tmp_path / "l.db", counting(refused), at_once=8, guard=paced(200))
     assert found.stopped.code == 4
     assert len(seen) == desk.outcomes["calls"] == 1
     assert kinds(found)["not asked"] == CELLS - 1
