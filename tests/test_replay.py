@@ -14,13 +14,13 @@ from equipoise.cli.trust import expected as reader_expected
 from equipoise.instruments.replay.arms import AGAIN, A, Arm, B, arm, engine_question
 from equipoise.instruments.replay.calibrating import stamp
 from equipoise.instruments.replay.contract import (
-    SCHEMAS,
     Detected,
     Seen,
     checks,
     detection,
     engine_answer,
     page_line,
+    schema,
 )
 from equipoise.instruments.replay.instrument import Set, replay
 from equipoise.instruments.replay.measures import analyse
@@ -135,9 +135,17 @@ def test_quality_checks_are_each_met_not_met_or_unknown():
     assert isinstance(checks(of(good | {"plain_question": 5})).value, Nonresponse)
 
 
-def test_every_schema_takes_what_its_contract_takes():
-    for schema in SCHEMAS.values():
-        said = json.loads(schema)
+def test_a_schema_names_the_lines_of_the_page_and_no_other():
+    engine = json.loads(schema("engine", PAGE))
+    by_op = {one["properties"]["op"]["const"]: one["properties"]
+             for one in engine["properties"]["edits"]["items"]["anyOf"]}
+    assert by_op["settle"]["line"] == {"enum": [1, 2]} and "line" not in by_op["ask"]
+    assert json.loads(schema("page", PAGE))["properties"]["line"] == {"enum": [-1, 0, 1, 2]}
+    empty = json.loads(schema("engine", page([])))
+    assert {one["properties"]["op"]["const"] for one in
+            empty["properties"]["edits"]["items"]["anyOf"]} == {"ask", "stake"}
+    for who in ("engine", "page", "detector", "quality", "outcome"):
+        said = json.loads(schema(who, PAGE))
         assert said["additionalProperties"] is False and said["required"]
 
 

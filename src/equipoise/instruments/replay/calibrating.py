@@ -18,11 +18,11 @@ from equipoise.gold import Rating
 from equipoise.instruments.replay.contract import (
     DETECTOR,
     PAGE,
-    SCHEMAS,
     Detected,
     Seen,
     detection,
     page_line,
+    schema,
 )
 from equipoise.instruments.replay.labels import Labelled, overlap
 from equipoise.instruments.replay.suite import Moment, Opening, Suite, Turn
@@ -166,8 +166,9 @@ async def _conduct(suite: Suite, labels: Labels, task: Task, trial: Trial, ask: 
     else:
         question = suite.detector_question(_as_moment(moment))
         read = detection(moment.said, suite.biases)
-    schema = SCHEMAS[PAGE if task == "page" else DETECTOR] if mode == "constrained" else ""
-    found = await elicit(partial(ask, mode=mode, schema=schema), task, [user(question)], read)
+    form = schema(PAGE, moment.after) if task == "page" else schema(DETECTOR)
+    held = form if mode == "constrained" else ""
+    found = await elicit(partial(ask, mode=mode, schema=held), task, [user(question)], read)
     value = found.reading.value
     verdicts = ({bias: _seen(value)} if task == "page"
                 else {name: _detected(value, name) for name in suite.biases})

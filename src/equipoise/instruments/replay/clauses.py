@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from equipoise.elicit import elicit
 from equipoise.instruments.replay.arms import Arm, engine_question
-from equipoise.instruments.replay.contract import ENGINE, SCHEMAS, Written, engine_answer
+from equipoise.instruments.replay.contract import ENGINE, Written, engine_answer, schema
 from equipoise.instruments.replay.suite import MOMENT, Moment, Suite
 from equipoise.observations import blocks
 from equipoise.stats.multiplicity import adjusted
@@ -129,8 +129,8 @@ async def _conduct(suite: Suite, trial: Trial, ask: Ask) -> Turned:
     mode = cast(AnswerMode, trial.condition["answer"])
     arm = Arm(dropped=() if clause == WHOLE else (clause,))
     moment = Moment(opening, opening.page, opening.earlier, opening.turns[0])
-    schema = SCHEMAS[ENGINE] if mode == "constrained" else ""
-    found = await elicit(partial(ask, mode=mode, schema=schema), "engine",
+    held = schema(ENGINE, opening.page) if mode == "constrained" else ""
+    found = await elicit(partial(ask, mode=mode, schema=held), "engine",
                          [user(engine_question(suite, arm, moment, ()))],
                          engine_answer(opening.page))
     text = found.completions[-1].text if found.completions else ""

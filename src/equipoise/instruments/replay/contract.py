@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, get_args
 
 from msgspec import Struct
@@ -32,24 +32,36 @@ def _object(**properties: Any) -> dict[str, Any]:
             "additionalProperties": False}
 
 
-_TEXT, _NUMBER = {"type": "string", "maxLength": 300}, {"type": "integer"}
+NO_PAGE = Page()
+_TEXT = {"type": "string", "maxLength": 300}
 _MET = {"enum": list(MET)}
-SCHEMAS: Mapping[str, str] = {name: json.dumps(schema) for name, schema in {
-    ENGINE: _object(reply=_TEXT, edits={"type": "array", "maxItems": 4, "items": {"anyOf": [
-        _object(op={"const": op}, **{key: _NUMBER if key == "line" else _TEXT for key in keys})
-        for op, keys in NEEDS.items()]}}),
-    PAGE: _object(verdict=_MET, line=_NUMBER, quote=_TEXT),
-    DETECTOR: _object(
-        present={"type": "array", "items": _object(bias=_TEXT, evidence=_TEXT)},
-        unknown={"type": "array", "items": _TEXT}),
-    QUALITY: _object(**dict.fromkeys(CHECKS, _MET)),
-    OUTCOME: _object(outcome={"enum": [*OUTCOMES, "unknown"]}, quote=_TEXT),
-}.items()}
-"""JSON Schemas of what each is to answer, for providers that hold replies to one.
 
-Texts and lists are bounded: held to a form without an end, a small model writes on until it is
-cut off.
-"""
+
+def schema(who: str, page: Page = NO_PAGE) -> str:
+    """The JSON Schema, as JSON text, that a constrained answer of the engine or a reader must fit.
+
+    Line numbers are those of the page. Texts and lists are bounded: held to a form without an
+    end, a small model writes on until it is cut off.
+    """
+    return _schema(who, tuple(line.number for line in page.lines), bool(page.at_stake))
+
+
+@lru_cache(maxsize=1024)
+def _schema(who: str, lines: tuple[int, ...], at_stake: bool) -> str:
+    made: dict[str, Any] = {
+        ENGINE: _object(reply=_TEXT, edits={"type": "array", "maxItems": 4, "items": {"anyOf": [
+            _object(op={"const": op},
+                    **{key: {"enum": list(lines)} if key == "line" else _TEXT for key in keys})
+            for op, keys in NEEDS.items() if lines or "line" not in keys]}}),
+        PAGE: _object(verdict=_MET, line={"enum": [-1, *([0] if at_stake else []), *lines]},
+                      quote=_TEXT),
+        DETECTOR: _object(
+            present={"type": "array", "maxItems": 7, "items": _object(bias=_TEXT, evidence=_TEXT)},
+            unknown={"type": "array", "maxItems": 7, "items": _TEXT}),
+        QUALITY: _object(**dict.fromkeys(CHECKS, _MET)),
+        OUTCOME: _object(outcome={"enum": [*OUTCOMES, "unknown"]}, quote=_TEXT),
+    }
+    return json.dumps(made[who])
 
 
 class Written(Struct, frozen=True):

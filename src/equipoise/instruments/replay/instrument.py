@@ -21,7 +21,6 @@ from equipoise.instruments.replay.contract import (
     ENGINE,
     PAGE,
     QUALITY,
-    SCHEMAS,
     Detected,
     Met,
     Seen,
@@ -30,6 +29,7 @@ from equipoise.instruments.replay.contract import (
     detection,
     engine_answer,
     page_line,
+    schema,
 )
 from equipoise.instruments.replay.measures import analyse
 from equipoise.instruments.replay.outcomes import Fate, fate
@@ -168,7 +168,8 @@ async def _conduct(suite: Suite, taking_part: Set, trial: Trial, ask: Ask) -> Re
         detected = await _detected(suite, taking_part.detector, moment, number, asks)
         fired = _fired(arm, detected)
         made = engine_turn if engine.dialect in OWN else engine_question
-        found = await asks(ENGINE, f"engine/{number}", made(suite, arm, moment, fired),
+        question = made(suite, arm, moment, fired)
+        found = await asks(schema(ENGINE, moment.page), f"engine/{number}", question,
                            engine_answer(moment.page), engine)
         held.keep(detected, fired, found)
         if isinstance(found.reading.value, Nonresponse):
@@ -190,9 +191,9 @@ class _Asks:
         self._ask, self._mode = ask, mode
 
     async def __call__(
-        self, who: str, stage: str, question: str, read: Reader[Any], by: Subject
+        self, form: str, stage: str, question: str, read: Reader[Any], by: Subject
     ) -> Elicited[Any]:
-        held = SCHEMAS[who] if self._mode == "constrained" else ""
+        held = form if self._mode == "constrained" else ""
         return await elicit(partial(self._ask, mode=self._mode, schema=held), stage,
                             [user(question)], read, by=by)
 
@@ -238,7 +239,7 @@ async def _detected(
     """The biases in the message, by the detector; without one, as the labels have them."""
     if detector is None:
         return Reading(Detected(dict.fromkeys(moment.turn.present, "")), "as labelled")
-    found = await asks(DETECTOR, f"detect/{number}/{detector.name}",
+    found = await asks(schema(DETECTOR), f"detect/{number}/{detector.name}",
                        suite.detector_question(moment),
                        detection(moment.turn.said, suite.biases), detector)
     return found.reading
@@ -270,7 +271,7 @@ async def _read(
             else:
                 stage = f"page/{number}/{bias}/{reader.name}"
                 question = suite.page_question(opening.language, bias, page)
-                readings.append((await asks(PAGE, stage, question, page_line(page),
+                readings.append((await asks(schema(PAGE, page), stage, question, page_line(page),
                                             reader)).reading)
         found[bias] = tuple(readings)
     return found
@@ -288,7 +289,7 @@ async def _quality(
         line = versions[of.turn].line(of.line) if of.shown is True and of.identified else None
         if line is None:
             continue
-        found[bias] = (await asks(QUALITY, f"quality/{bias}/{taking_part.quality.name}",
+        found[bias] = (await asks(schema(QUALITY), f"quality/{bias}/{taking_part.quality.name}",
                                   suite.quality_question(opening, one_line(line)), checks,
                                   taking_part.quality)).reading
     return found
