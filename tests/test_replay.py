@@ -35,6 +35,7 @@ from equipoise.terms import (
     Misuse,
     Nonresponse,
     Observation,
+    Reading,
     Request,
     Subject,
 )
@@ -639,3 +640,38 @@ def test_clauses_have_a_page_that_shows_the_replies_that_were_not_in_form(equipo
     html = (tmp_path / "c.html").read_text(encoding="utf-8")
     assert "it trips over the clause thinking" in html
     assert html.count("I&#39;m sorry, but I can&#39;t help with that.") == 12 * 9
+
+
+def test_what_no_reader_decided_is_scored_once_people_have_settled_it(equipoise, tmp_path):
+    few = ",".join(k for k, o in SUITE.openings.items() if o.present and o.language == "en")
+    few = ",".join(few.split(",")[:2])
+    equipoise("run", "replay", "-s", "planted:better", "--change", "instruction:all", "--reader",
+              "planted:unsure", "--run", "r", "--openings", few, "--no-progress")
+    equipoise("queue", "r", "-o", "q.jsonl", "--key", "k.jsonl")
+    (tmp_path / "raters.toml").write_text(
+        '[ann]\nlanguages = ["en"]\n[bob]\nlanguages = ["en"]\n')
+    for who in ("ann", "bob"):
+        assert equipoise("rate", "q.jsonl", "--rater", who, "--raters", "raters.toml", "-o",
+                         f"{who}.jsonl", stdin="n\n" * 400)[0] == 0
+    assert equipoise("gold", "ann.jsonl", "bob.jsonl", "--key", "k.jsonl", "-o",
+                     "gold.jsonl")[0] == 0
+    [row] = json.loads(equipoise("rescore", "r", "--settled", "gold.jsonl", "--json")[1])[
+        "rescored"]
+    assert "pending_split" in row["then"]["gates"] and row["settled"] > 0
+    assert "pending_split" not in row["now"]["gates"] and row["now"]["n"] == 2
+
+
+def test_people_settle_what_a_reader_left_open_and_overrule_nothing():
+    from equipoise.cli.shipping import _decided
+
+    part = Set({A: Arm(), B: Arm(("framing",))}, (READER,))
+    t = replay(FEW, part).design(ENGINE)[0]
+    made = [Reading(Seen("met", 1), "r"), Reading(Seen("unknown"), "r")]
+    people = {(t.item, "engine", "free", A, "1", str(version), "framing", "reader"):
+              Seen("not met") for version in (0, 1)}
+
+    class Value:
+        versions = (PAGE, edited(PAGE, [Edit("drop", 1)]))
+
+    found = _decided(Observation(t, Value), "reader", "framing", made, people)
+    assert [r.value for r in found] == [Seen("met", 1), Seen("not met")]

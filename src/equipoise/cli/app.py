@@ -345,15 +345,18 @@ def ship(names: tuple[str, ...], ledger: Path, as_json: bool) -> None:
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
 @click.option("--suite", "folder", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Whose labels are today's.  [default: the shipped ones]")
+@click.option("--settled", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="What people settled of what no reader decided: gold … -o FILE --key KEY.")
 @ledger
 @as_json
 def rescore(
-    names: tuple[str, ...], folder: Path | None, ledger: Path, as_json: bool
+    names: tuple[str, ...], folder: Path | None, settled: tuple[Path, ...], ledger: Path,
+    as_json: bool,
 ) -> None:
     """Score recorded replays again on today's labels; asks nothing of anyone."""
     from equipoise.cli import shipping
 
-    shipping.rescore(ledger, names, folder, as_json)
+    shipping.rescore(ledger, names, folder, settled, as_json)
 
 
 @app.command()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from equipoise.cli.running import read_run
 from equipoise.cli.screen import emit, emit_json, table
 from equipoise.cli.studies import Study
 from equipoise.cli.verdicts import verdict_values
+from equipoise.instruments.replay.contract import Seen
 from equipoise.instruments.replay.instrument import NAME
 from equipoise.instruments.replay.measures import Compared, analyse
 from equipoise.instruments.replay.outcomes import fate
@@ -23,13 +25,18 @@ from equipoise.report import verdicts
 from equipoise.report.words import p_value
 from equipoise.stats.shipping import RunVerdict, shipping
 from equipoise.stimuli import load
-from equipoise.terms import Misuse, Observation
+from equipoise.terms import Misuse, Nonresponse, Observation, Reading
 
 RULES = {
     "two_independent_better": "two runs of their own draws each found it better",
     "single_twice_floor": "one better, by at least twice its noise floor",
     "none": "neither two runs that found it better, nor one by twice its noise floor",
 }
+
+
+PLACE = ("opening", "engine", "answer", "arm", "draw", "version", "bias", "reader")
+Place = tuple[str, ...]
+"""Where a reading of a page stands, as a queue's key names it: PLACE, each as text."""
 
 
 @dataclass(frozen=True)
@@ -88,18 +95,22 @@ def _rows(found: Sequence[tuple[Replayed, Compared]]) -> str:
          verdicts.points(c.verdict.floor_points)] for r, c in found])
 
 
-def rescore(path: Path, names: Sequence[str], folder: Path | None, as_json: bool) -> None:
+def rescore(
+    path: Path, names: Sequence[str], folder: Path | None, settled: Sequence[Path], as_json: bool
+) -> None:
     """Score recorded replays again on today's labels, with no call to anyone.
 
-    What the readers said stays as it is; which biases the labels find in each turn is today's.
+    What the readers decided stays as it is; which biases the labels find in each turn is today's,
+    and what no reader decided is as people settled it, in the files that `gold` wrote.
     """
-    today = suite(load(folder or SHIPPED))
+    today, people = suite(load(folder or SHIPPED)), _settled(settled)
     rows: list[dict[str, Any]] = []
     for name in names:
         run = _replay(path, name)
         then = run.laid_out.analyse(run.observations).comparisons
-        now, moved, gone = rescored(run, today)
+        now, moved, gone = rescored(run, today, people.get(name, {}))
         rows += [{"run": name, "reader": a.reader, "labels_moved": moved, "openings_gone": gone,
+                  "settled": len(people.get(name, {})),
                   "then": verdict_values(a.verdict), "now": verdict_values(b.verdict)}
                  for a, b in zip(then, now, strict=True)]
         if not as_json:
@@ -113,7 +124,34 @@ def rescore(path: Path, names: Sequence[str], folder: Path | None, as_json: bool
         emit_json({"rescored": rows})
 
 
-def rescored(run: Replayed, today: Suite) -> tuple[Sequence[Compared], int, int]:
+def _settled(files: Sequence[Path]) -> dict[str, dict[Place, Seen]]:
+    """By run, what people settled of the readings that no reader decided."""
+    found: dict[str, dict[Place, Seen]] = {}
+    for file in files:
+        for row in _rows_of(file):
+            label = row.get("label")
+            if label not in ("yes", "no"):
+                continue
+            said = Seen("met", int(row.get("line", -1))) if label == "yes" else Seen("not met")
+            for of in row.get("of", ()):
+                place = tuple(str(of[part]) for part in PLACE)
+                found.setdefault(str(of["run"]), {})[place] = said
+    return found
+
+
+def _rows_of(file: Path) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    except FileNotFoundError:
+        raise Misuse(f"There is no file {file}.") from None
+    except (ValueError, UnicodeDecodeError):
+        raise Misuse(f"{file} is no JSON Lines: equipoise gold … -o FILE --key KEY writes"
+                     " it.") from None
+
+
+def rescored(
+    run: Replayed, today: Suite, people: Mapping[Place, Seen] = {}
+) -> tuple[Sequence[Compared], int, int]:
     """The comparisons on today's labels, how many labels moved, and how many openings are gone."""
     old: Suite = run.laid_out.suite
     openings, moved, gone = {}, 0, 0
@@ -128,15 +166,41 @@ def rescored(run: Replayed, today: Suite) -> tuple[Sequence[Compared], int, int]
             Turn(t.said, tuple(b for b in t.present if b in old.biases)) for t in now.turns))
     labelled = replace(old, openings=openings)
     part = registered(run.laid_out.registration.declared)
-    again = [_again(o, labelled) for o in run.observations if o.trial.item in openings]
+    again = [_again(o, labelled, people) for o in run.observations if o.trial.item in openings]
     return (analyse(labelled, part, run.laid_out.registration.draws, again).comparisons,
             moved, gone)
 
 
-def _again(o: Observation[Any], labelled: Suite) -> Observation[Any]:
+def _again(
+    o: Observation[Any], labelled: Suite, people: Mapping[Place, Seen]
+) -> Observation[Any]:
     """An observation whose fates follow from the same readings and other labels."""
     value, present = o.value, labelled.openings[o.trial.item].present
+    seen = {reader: {bias: _decided(o, reader, bias, readings, people)
+                     for bias, readings in by_bias.items()}
+            for reader, by_bias in value.seen.items()} if people else value.seen
     fates = {reader: {bias: fate(bias, present.get(bias, 0), value.versions, readings)
                       for bias, readings in by_bias.items()}
-             for reader, by_bias in value.seen.items()}
+             for reader, by_bias in seen.items()}
     return Observation(o.trial, structs.replace(value, fates=fates))
+
+
+def _decided(
+    o: Observation[Any], reader: str, bias: str, readings: Sequence[Reading[Seen]],
+    people: Mapping[Place, Seen],
+) -> tuple[Reading[Seen], ...]:
+    """The readings, with people's word where the reader had none; a page that stayed is as it was.
+
+    What a reader decided is not overruled here: that is what its calibration is for.
+    """
+    trial, made = o.trial, list[Reading[Seen]]()
+    for version, reading in enumerate(readings):
+        open_still = isinstance(reading.value, Nonresponse) or reading.value.verdict == "unknown"
+        place = (trial.item, trial.subject.name, trial.condition["answer"],
+                 trial.condition["arm"], str(trial.draw), str(version), bias, reader)
+        same = version and o.value.versions[version] == o.value.versions[version - 1]
+        if open_still and place in people:
+            made.append(Reading(people[place], "settled by people"))
+        else:
+            made.append(made[-1] if open_still and same else reading)
+    return tuple(made)

@@ -66,7 +66,9 @@ def shows(found: Compared) -> list[str]:
     """What the comparison rests on, in order, with what it could have seen."""
     v = found.verdict
     if not v.n:
-        return [f"No opening could be compared: {_broke_off(found)}."]
+        waiting = (f" Of openings and biases, {len(found.pending)} wait for a person, since no"
+                   " reader could decide about them." if found.pending else "")
+        return [f"No opening could be compared: {_broke_off(found)}.{waiting}"]
     same = v.n - v.wins - v.losses
     said = [
         f"Of {v.n} openings B had the better page in {v.wins} and A in {v.losses}; {same} were the"

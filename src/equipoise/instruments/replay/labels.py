@@ -54,7 +54,7 @@ def split_of(key: str) -> Split:
     """The split of an item, from the first 8 hex digits of its name's SHA-256.
 
     >>> [split_of(name) for name in ("a", "c", "d")]
-    ['test', 'few-shot', 'few-shot']
+    ['test', 'dev', 'few-shot']
     """
     at = int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) / 2 ** 32
     return next(split for split in SPLITS if at < UP_TO[split])
