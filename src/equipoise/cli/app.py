@@ -63,8 +63,9 @@ design = options(
     click.argument("instrument", metavar="INSTRUMENT"),
     click.option("--subject", "-s", "subjects", multiple=True,
                  help="local:MODEL, openai:MODEL@URL, responses:, anthropic:, gemini:,"
-                 " openrouter:, inspect: or planted:TRAIT; settings follow as ?max_tokens=32. Or a"
-                 " name in the --subjects file. May be given more than once."),
+                 " openrouter:, inspect:, endpoint:, callable: or planted:TRAIT; settings follow"
+                 " as ?max_tokens=32. Or a name in the --subjects file. May be given more than"
+                 " once."),
     click.option("--subjects", "subjects_file", type=click.Path(path_type=Path), metavar="FILE",
                  help="Subjects in a TOML file: all of them, or those that -s names."),
     suite,
@@ -587,6 +588,59 @@ def dataset_export(
     from equipoise.cli import datasets
 
     datasets.export(folder, number, out, gold, as_json)
+
+
+@app.command()
+@name
+@click.option("--key", type=click.Path(path_type=Path), required=True,
+              help="Where which side is which is written, or read with --answers.")
+@click.option("--out", "-o", type=click.Path(path_type=Path),
+              help="Where to write the battles, for people.")
+@click.option("--page", type=click.Path(path_type=Path),
+              help="Also write them as one HTML file, side by side.")
+@click.option("--seed", default=1, show_default=True, help="Which draws, sides and order.")
+@click.option("--answers", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="People's choices, to be joined to the key. May be given more than once.")
+@ledger
+@as_json
+def battle(
+    name: str, key: Path, out: Path | None, page: Path | None, seed: int,
+    answers: tuple[Path, ...], ledger: Path, as_json: bool,
+) -> None:
+    """Where a replay's readers disagree on the direction: pages for people to choose between."""
+    from equipoise.cli import battling
+
+    if bool(answers) == bool(out):
+        raise Misuse("Give -o FILE to write the battles, or --answers FILE to read what people"
+                     " chose.")
+    if out:
+        battling.write_battles(ledger, name, out, key, seed, page)
+    else:
+        battling.read_choices(name, key, answers, as_json)
+
+
+@app.command()
+@click.argument("pages", type=click.Path(path_type=Path))
+@click.option("--reader", required=True, metavar="SUBJECT", help="Who reads the pages.")
+@click.option("--trust", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="A badge file of the reader.")
+@click.option("--suite", default="standard", show_default=True,
+              help="Whose definitions are read by: the shipped ones, or a folder of your own.")
+@click.option("--out", "-o", type=click.Path(path_type=Path),
+              help="A file that the counts are added to, day by day.")
+@click.option("--reader-may-see-pages", "may_see_pages", is_flag=True,
+              help="The reader is not on this machine, and may be given every page.")
+@click.option("--max-calls", type=click.IntRange(1), help="The most calls it may take.")
+@click.option("--at-once", type=click.IntRange(1), help="Calls in flight.")
+@as_json
+def count(pages: Path, out: Path | None, as_json: bool, **terms: Any) -> None:
+    """Count, by day and bias, on how many of your own pages a debias is shown; no text is let out.
+
+    PAGES is JSON Lines, one page a line; - is stdin. Counts under 10 are hidden.
+    """
+    from equipoise.cli import counting
+
+    counting.count(pages, counting.Terms(**terms), out, as_json)
 
 
 @app.command()

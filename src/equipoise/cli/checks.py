@@ -119,7 +119,7 @@ async def _asked_again(
 ) -> Administration[Any]:
     registration = laid_out.registration
     subjects = [Subject(**s) for s in registration.subjects]
-    async with reached(subjects, laid_out) as provider:
+    async with reached([*subjects, *laid_out.others], laid_out) as provider:
         return await administer(laid_out.instrument, [o.trial for o in chosen],
                                 Desk(ledger, run, provider), at_once=1)
 

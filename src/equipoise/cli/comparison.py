@@ -6,6 +6,7 @@
     detector = ""                              # none: instructions fire by the labels
     quality = ""
     second = ""                                # the other engine, for change = ["engine"]
+    one-reader = false                         # one family of readers, though the engines' differ
     prompt = ""                                # a changed prompt file, for change = ["prompt"]
     metric = "shown"
     cost-saving = false
@@ -37,6 +38,7 @@ def nothing_moved(findings: Any, first: str, second: str) -> str:
 KEYS: Mapping[str, type] = {
     "change": list, "base": list, "readers": list, "detector": str, "quality": str, "second": str,
     "prompt": str, "metric": str, "cost-saving": bool, "margin": float, "discordance": float,
+    "one-reader": bool,
 }
 
 
@@ -55,6 +57,7 @@ class Written:
     cost_saving: bool = False
     margin: float = 0.0
     discordance: float = 0.3
+    one_reader: bool = False
 
 
 def written(path: Path | None, change: Sequence[str], readers: Sequence[str]) -> Written:
@@ -97,8 +100,14 @@ def _fits(value: object, kind: type) -> bool:
     return isinstance(value, kind)
 
 
-def taking_part(of: Written, suite: Suite, subject: Callable[[str], Subject]) -> Set:
-    """The comparison with its subjects; raises Misuse for one that could decide nothing."""
+def taking_part(
+    of: Written, suite: Suite, subject: Callable[[str], Subject],
+    engine: Callable[[str], Subject] | None = None,
+) -> Set:
+    """The comparison with its subjects; raises Misuse for one that could decide nothing.
+
+    `subject` makes a reader of its short form, `engine` (or else it too) the second engine.
+    """
     if not of.readers:
         raise Misuse("A replay needs a reader of pages: name one with --reader, or in the"
                      " comparison under readers.")
@@ -117,11 +126,29 @@ def taking_part(of: Written, suite: Suite, subject: Callable[[str], Subject]) ->
         raise Misuse("The change `engine` and the key `second` go together: second names the"
                      " engine that takes the place of the first.")
     readers = tuple(map(subject, of.readers))
-    others = {role: subject(spec) if spec else None
-              for role, spec in (("detector", of.detector), ("quality", of.quality),
-                                 ("second", of.second))}
-    return Set(arms, readers, others["detector"], others["quality"], others["second"],
-               of.metric, of.cost_saving, of.margin, of.discordance)
+    if len({reader.name for reader in readers}) < len(readers):
+        raise Misuse("Two readers have one name. Name one otherwise, as in ?name=second.")
+    detector, quality = (subject(spec) if spec else None for spec in (of.detector, of.quality))
+    second = (engine or subject)(of.second) if of.second else None
+    return Set(arms, readers, detector, quality, second, of.metric, of.cost_saving, of.margin,
+               of.discordance, one_reader=of.one_reader)
+
+
+def require_families(engines: Sequence[Subject], of: Set) -> None:
+    """Raises Misuse where the arms' engines are of two families and the readers all of one.
+
+    A reader may be harder on one vendor's words than on another's: where engines of two are
+    compared, readers of two must agree, unless the comparison says that one is to do.
+    """
+    if of.one_reader or len({reader.family for reader in of.readers}) > 1:
+        return
+    for engine in engines:
+        if of.second is not None and engine.family != of.second.family:
+            raise Misuse(
+                f"{engine.name} is of the family {engine.family} and {of.second.name} of"
+                f" {of.second.family}: a comparison across families wants two readers of two"
+                " families, so that a verdict stands only where both agree. Name a second with"
+                " --reader, or say one-reader = true in the comparison, which the page will say.")
 
 
 def declared(of: Set, suite: Suite) -> dict[str, Any]:
@@ -131,7 +158,7 @@ def declared(of: Set, suite: Suite) -> dict[str, Any]:
         "readers": [s.as_json() for s in of.readers],
         **{role: one.as_json() for role, one in others_of(of).items()},
         "metric": of.metric, "cost_saving": of.saving, "margin": of.margin,
-        "discordance": of.discordance, "trust": dict(of.trust),
+        "discordance": of.discordance, "one_reader": of.one_reader, "trust": dict(of.trust),
         "confusions": {name: asdict(found) for name, found in of.confusions.items()},
         "definitions": {key: bias.stamp for key, bias in suite.biases.items()},
     }
@@ -150,4 +177,5 @@ def registered(said: Mapping[str, Any]) -> Set:
                tuple(Subject(**one) for one in said["readers"]), others["detector"],
                others["quality"], others["second"], said["metric"], said["cost_saving"],
                said["margin"], said["discordance"], said["trust"],
-               {name: Confusion(**counts) for name, counts in said["confusions"].items()})
+               {name: Confusion(**counts) for name, counts in said["confusions"].items()},
+               said.get("one_reader", False))

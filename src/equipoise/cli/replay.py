@@ -13,6 +13,7 @@ from equipoise.cli.comparison import (
     nothing_moved,
     others_of,
     registered,
+    require_families,
     taking_part,
     written,
 )
@@ -38,12 +39,13 @@ from equipoise.instruments.replay.instrument import (
 from equipoise.instruments.replay.planted import TRAITS, answerer
 from equipoise.instruments.replay.suite import SHIPPED, STANDARD, only, suite
 from equipoise.ledger import Head, Run
+from equipoise.providers.capabilities import require_modes
 from equipoise.registration import Registration
 from equipoise.report.log import Entry
 from equipoise.stimuli import Stimuli, parse
 from equipoise.terms import Completion, Misuse, Observation, Request, Subject
 
-SHIPPED_FILES = ("prompts.toml", "biases.toml")
+SHIPPED_FILES = ("prompts.toml", "biases.toml", "openings.toml")
 KEPT = ("biases.toml", "openings.toml", "prompts.toml", "changed.toml")
 """The files of a suite that an engine or a reader is shown; the others are labels and ratings."""
 
@@ -73,7 +75,11 @@ def register(
         raise Misuse(f"There is no suite {within!r}: there is {STANDARD}, or name a folder.")
     stimuli = shown_stimuli(stimuli, said.prompt)
     laid_out = only(suite(stimuli, within), listed_in(openings))
-    part = taking_part(said, laid_out, lambda spec: _other(subject(spec, READING)))
+    part = taking_part(said, laid_out, lambda spec: _other(subject(spec, READING)),
+                       lambda spec: subject(spec, HANDLING))
+    require_families(subjects, part)
+    require_modes([*part.readers, *others_of(part).values()], answers)
+    require_drawn([part.second] if part.second else [], draws)
     badges = badges_for(trust, part.readers, laid_out)
     part = replace(part, trust={name: b.state == "trusted" for name, b in badges.items()},
                    confusions={name: b.confusion for name, b in badges.items() if b.confusion})
@@ -90,8 +96,8 @@ def register(
 
 def _other(subject: Subject) -> Subject:
     """A reader as it is registered; planted readers are no kin of planted engines."""
-    planted_one = subject.dialect == "planted"
-    return replace(subject, family="planted readers") if planted_one else subject
+    own = subject.dialect == "planted" and subject.family == "planted"
+    return replace(subject, family="planted readers") if own else subject
 
 
 def shown_stimuli(stimuli: Stimuli, prompt: str) -> Stimuli:
@@ -164,7 +170,7 @@ ENGINE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
 HANDLING = Handling(
     options=frozenset(("comparison", "change", "readers", "openings", "trust")),
     suite=STANDARD,
-    settings=ENGINE_SETTINGS,
+    settings={**ENGINE_SETTINGS, "endpoint": {}, "callable": {}},
     traits=tuple(TRAITS),
     usual=(900, 160),
     local_pace={"free": 0.02, "constrained": 0.02},

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-AT_ONCE = {"llamacpp": 2}
+AT_ONCE = {"llamacpp": 2, "callable": 1}
+"""A person's own function may not be one that several threads can be in."""
+
 MOST_IN_BATCHES = 50_000
 
 
@@ -151,7 +153,7 @@ async def _administered(
     subjects = [Subject(**s) for s in registration.subjects]
     everyone = [*subjects, *laid_out.others]
     prices = prices_of(everyone, terms.prices, terms.stated)
-    at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in subjects)
+    at_once = terms.at_once or min(AT_ONCE.get(s.dialect, 16) for s in everyone)
     batches = _batches(ledger, run, everyone, terms)
     if batches:
         await batches.settled()

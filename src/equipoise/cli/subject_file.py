@@ -20,7 +20,7 @@ from typing import Any
 
 from equipoise.cli.settings import KNOWN, OTHER_WORDS, checked
 from equipoise.cli.studies import Handling
-from equipoise.cli.subjects import HOSTED, ROUTES, Named, built, subject
+from equipoise.cli.subjects import ADDRESSED, ROUTES, Named, built, subject
 from equipoise.terms import Misuse, Subject
 
 OWN = ("model", "route", "base_url", "price")
@@ -117,8 +117,8 @@ def _problems(table: Mapping[str, Any]) -> Iterator[str]:
             yield f"It says no {name}, or not as a text."
     if isinstance(route := table.get("route"), str) and route not in ROUTES:
         yield _unknown(route, ROUTES, "route")
-    if "base_url" in table and (route not in HOSTED or not isinstance(table["base_url"], str)):
-        yield f"base_url is a text, and of a route to a server: {', '.join(HOSTED)}."
+    if "base_url" in table and (route not in ADDRESSED or not isinstance(table["base_url"], str)):
+        yield f"base_url is a text, and of a route to a server: {', '.join(ADDRESSED)}."
     yield from _price_problems(table.get("price"))
     known = [*OWN, *KNOWN, *OTHER_WORDS]
     # What is known by its name is checked by it; the model's own words are refused there too.

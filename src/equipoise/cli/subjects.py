@@ -5,6 +5,8 @@
     openai:MODEL@https://host/v1       any server that speaks chat completions
     responses:MODEL anthropic:MODEL gemini:MODEL openrouter:MODEL?upstream=NAME
     inspect:openai/gpt-4o              any provider of Inspect
+    endpoint:NAME@https://host/path    an engine of your own that answers turns, for replay
+    callable:package.module:function   the same, as a Python function
     planted:follows-position           a computed subject with one known trait
 
 Settings follow as a query: `local:smollm2-135m?max_tokens=32&seed=7`.
@@ -14,14 +16,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 from urllib.parse import unquote
 
 from equipoise.cli.settings import from_query
 from equipoise.cli.studies import Handling, Study, handling
-from equipoise.providers import capabilities, dialect, inspect_model, openrouter, planted
+from equipoise.providers import (
+    callables,
+    capabilities,
+    dialect,
+    inspect_model,
+    openrouter,
+    planted,
+)
 from equipoise.providers.capabilities import PROVIDER_DEFAULT, UNKNOWN, of_model, settled
 from equipoise.providers.engine import Engine, engine_of, serve
 from equipoise.providers.weights import Weights, is_path, locate
@@ -31,7 +40,13 @@ LOCAL = "local"
 HOSTED = ("openai", "responses", "anthropic", "gemini", "openrouter", "inspect")
 """The routes to a server: each is named as the dialect that is spoken there."""
 
-ROUTES = (LOCAL, *HOSTED, "planted")
+OWN_ENGINES = ("endpoint", "callable")
+"""The routes to an engine of a person's own, which is given turns and no prompt."""
+
+ROUTES = (LOCAL, *HOSTED, *OWN_ENGINES, "planted")
+ADDRESSED = (*HOSTED, "endpoint")
+"""The routes that take a base URL."""
+
 USUAL = "openai"
 """Whose defaults hold for every hosted route that an instrument does not name."""
 
@@ -61,10 +76,10 @@ def named(spec: str) -> Named:
     if not colon or not model or route not in ROUTES:
         raise Misuse(
             f"No subject {spec!r}: wanted local:MODEL, openai:MODEL@BASE_URL or planted:TRAIT,"
-            f" with settings as ?max_tokens=32; also {':, '.join(HOSTED[1:])}:."
+            f" with settings as ?max_tokens=32; also {':, '.join((*HOSTED[1:], *OWN_ENGINES))}:."
         )
     base_url = ""
-    if route in HOSTED:
+    if route in ADDRESSED:
         model, _, base_url = model.partition("@")
         if not model or "?" in base_url:
             raise Misuse(f"No subject {spec!r}: wanted {route}:MODEL@BASE_URL, then settings as"
@@ -76,6 +91,8 @@ def built(said: Named, how: Handling) -> Subject:
     """The subject that was named, with the instrument's settings beneath its own."""
     if said.route == LOCAL:
         return _local(said, how.settings[LOCAL])
+    if said.route in OWN_ENGINES:
+        return _own(said, how)
     if said.route != "planted":
         return _hosted(said, how.settings.get(said.route, how.settings[USUAL]))
     if said.model not in how.traits:
@@ -86,7 +103,9 @@ def built(said: Named, how: Handling) -> Subject:
             + f" There are: {', '.join(how.traits)}."
         )
     settings = {**how.settings["planted"], **said.settings}
-    return planted.subject(said.model, **{k: v for k, v in settings.items() if v is not None})
+    name = settings.pop("name", None) or said.model
+    made = planted.subject(said.model, **{k: v for k, v in settings.items() if v is not None})
+    return replace(made, name=name)
 
 
 def _local(said: Named, defaults: Mapping[str, Any]) -> Subject:
@@ -126,6 +145,33 @@ def _hosted(said: Named, defaults: Mapping[str, Any]) -> Subject:
         said.route, base_url, settings, engine)
 
 
+def _own(said: Named, how: Handling) -> Subject:
+    """An engine of a person's own. What is behind it is not known here, so its family is asked for.
+
+    A function is known by the SHA-256 of its source; an endpoint by its name and address.
+    """
+    asked = dict(said.settings)
+    name, family, key_env = (asked.pop(key, None) for key in ("name", "family", "key_env"))
+    if said.route not in how.settings:
+        raise Misuse(f"{said.route}:{said.model} is an engine that is given turns of a conversation"
+                     " with its page. Only replay asks it, as an engine.")
+    if not family:
+        raise Misuse(f"{said.route}:{said.model} does not say which family of models is behind it,"
+                     " and no reader may be of that family. Say ?family=NAME; ?family=none where"
+                     " there is no model.")
+    if asked or (key_env and said.route == "callable"):
+        raise Misuse(f"{said.route}:{said.model} is sent the turn and no settings. Leave"
+                     f" {', '.join(asked) or 'key_env'} out.")
+    if said.route == "callable":
+        return Subject(name or _called(said.model, {}), said.model, family, said.route,
+                       engine={"source": callables.source_hash(said.model)})
+    if not (base_url := _base_url(said)):
+        raise Misuse(f"endpoint:{said.model} has no address: wanted"
+                     f" endpoint:{said.model}@https://host/path.")
+    return Subject(name or _called(said.model, {}), said.model, family, said.route, base_url,
+                   engine={"key_env": key_env} if key_env else {})
+
+
 def _called(model: str, settings: Mapping[str, Any]) -> str:
     """A subject's name unless it is given one: two efforts of a model are two subjects.
 
@@ -157,7 +203,8 @@ def plan_lines(subjects: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _base_url(said: Named) -> str:
-    base_url = said.base_url.rstrip("/")
+    # An endpoint's address is the whole of it, to the last slash.
+    base_url = said.base_url if said.route == "endpoint" else said.base_url.rstrip("/")
     if "@" in base_url:
         raise Misuse("The base URL holds a name or password, which would be written down. Leave it"
                      " out, and set the environment variable EQUIPOISE_API_KEY.")
@@ -184,8 +231,13 @@ def _require_whole(said: Named, settings: Mapping[str, Any], key_env: str | None
 
 
 @asynccontextmanager
-async def reached(subjects: list[Subject], laid_out: Study) -> AsyncIterator[Provider]:
-    """One provider for all the subjects; engines are up and connections open inside."""
+async def reached(
+    subjects: list[Subject], laid_out: Study | None = None
+) -> AsyncIterator[Provider]:
+    """One provider for all the subjects; engines are up and connections open inside.
+
+    Planted subjects know the study that is laid out, and cannot be reached without one.
+    """
     async with AsyncExitStack() as stack:
         providers = {
             s.stamp: await _provider(s, laid_out, stack) for s in subjects
@@ -201,13 +253,18 @@ async def reached(subjects: list[Subject], laid_out: Study) -> AsyncIterator[Pro
         yield provider
 
 
-async def _provider(subject: Subject, laid_out: Study, stack: AsyncExitStack) -> Provider:
-    if subject.dialect == "planted":
+async def _provider(
+    subject: Subject, laid_out: Study | None, stack: AsyncExitStack
+) -> Provider:
+    if subject.dialect == "planted" and laid_out:
         how = handling(laid_out.registration.instrument)
         return planted.answering(how.planted(laid_out, subject))
     if subject.dialect == "inspect":
         return inspect_model.answering(
             inspect_model.model_named(subject.model, subject.base_url))
+    if subject.dialect == "callable":
+        return await stack.enter_async_context(
+            callables.answering(subject.model, str(subject.engine["source"])))
     from equipoise.providers import http
     from equipoise.providers.keys import key_for
 

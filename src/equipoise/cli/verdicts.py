@@ -16,7 +16,7 @@ from equipoise.instruments.replay.planted import ENGINES
 from equipoise.instruments.replay.scorecard import Row
 from equipoise.registration import Registration
 from equipoise.report import verdicts
-from equipoise.report.words import number, of, p_value
+from equipoise.report.words import listed, number, of, p_value
 from equipoise.stats.sign_test import detectable
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.verdict import Verdict
@@ -136,6 +136,7 @@ def planned(laid_out: Study, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any
     swing = number(seen if isinstance(seen, Undefined) else 100 * seen, 0)
     lines = [
         f"Arms          {verdicts.arms_of(part.arms)}",
+        *_swap(laid_out, part),
         f"Openings      {len(suite.openings)}, {samples} with a bias in what the person says",
         f"Readers       {', '.join(r.name for r in part.readers)}"
         + (f"; detector {part.detector.name}" if part.detector else "; fired by the labels"),
@@ -148,6 +149,17 @@ def planned(laid_out: Study, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any
         lines.append(f"Margin        {margin:g} points cannot be told from noise by {samples}"
                      f" openings: it must be above {swing}. Widen it or bring more openings.")
     return values, lines
+
+
+def _swap(laid_out: Study, part: Any) -> list[str]:
+    """Which engine takes the place of which, and of what families they and their readers are."""
+    if part.second is None:
+        return []
+    first = ", ".join(f"{s['name']} (family {s['family']})"
+                      for s in laid_out.registration.subjects)
+    return [f"Engines       {part.second.name} (family {part.second.family}) against {first};"
+            f" readers of {listed(sorted({r.family for r in part.readers}))}"
+            + (", one family of readers taken as enough" if part.one_reader else "")]
 
 
 def columns(observation: Observation[Any]) -> Mapping[str, Any]:

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 from equipoise.providers import (
     anthropic,
+    callables,
+    endpoint,
     gemini,
     inspect_model,
     llamacpp,
@@ -86,6 +88,10 @@ DIALECTS: Mapping[str, Dialect] = {
         inspect_model.encode, inspect_model.decode, paid=True, settings=inspect_model.SETTINGS),
     "llamacpp": Dialect(
         llamacpp.encode, llamacpp.decode, llamacpp.PATH, settings=llamacpp.SETTINGS),
+    "endpoint": Dialect(
+        endpoint.encode, endpoint.decode, paid=True, modes=frozenset(("free",))),
+    "callable": Dialect(
+        callables.encode, callables.decode, paid=True, modes=frozenset(("free",))),
     "planted": Dialect(planted.encode, planted.decode),
     **{DIALECT + name: Dialect(recorded, form.decode) for name, form in FORMS.items()},
 }

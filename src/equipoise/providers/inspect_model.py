@@ -8,7 +8,6 @@ one reached directly.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any, ClassVar
@@ -18,7 +17,7 @@ import msgspec
 from equipoise.providers import faults
 from equipoise.providers.body import Held, asked
 from equipoise.providers.forms import Form, Unreadable, finite, read, total
-from equipoise.providers.keys import struck_out
+from equipoise.providers.keys import environment_secrets, struck_out
 from equipoise.terms import (
     AnswerMode,
     Completion,
@@ -116,7 +115,7 @@ def answering(model: Any) -> Provider:
         return Reply(output.model_dump_json(exclude_none=True).encode())
 
     # Which keys Inspect sends is its own affair: none of the environment's is written down.
-    secrets = [value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN"))]
+    secrets = environment_secrets()
 
     async def provider(request: Request) -> Reply | Fault:
         outcome = await ask(request)

@@ -75,6 +75,11 @@ def _in_file(variable: str) -> str | None:
                      f" {getattr(error, 'strerror', None) or error}.", 4) from None
 
 
+def environment_secrets() -> tuple[str, ...]:
+    """What the environment holds as keys and tokens: where another sends them, none is written."""
+    return tuple(value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN")))
+
+
 def bearer(key: str | None) -> Mapping[str, str]:
     """The header that most servers want a key in."""
     return {"Authorization": f"Bearer {key}"} if key else {}

@@ -165,6 +165,10 @@ def questions(suite: Suite, taking_part: Any, draws: int) -> list[str]:
         " not met or unknown. The engine's prose was never read.",
         *([f"Instructions ride on a turn where their bias was found in it, {fired}."]
           if any(arm.instructions for arm in arms.values()) else []),
+        *([f"The second engine is {taking_part.second.name}, of the family"
+           f" {taking_part.second.family}; the readers are of"
+           f" {listed(sorted({r.family for r in taking_part.readers}))}."]
+          if taking_part.second else []),
         "A sample is an opening. Its answer in an arm is what more than half of the planned draws"
         f" say; the metric is {WHAT[taking_part.metric]}, registered before the first call.",
     ]
@@ -191,6 +195,9 @@ def limits(suite: Suite, taking_part: Any, findings: Findings) -> list[str]:
         said.insert(0, f"{listed(untrusted)} {'is' if len(untrusted) == 1 else 'are'} not trusted:"
                     " no calibration against people's labels was registered with this run. Every"
                     " figure is the reader's alone.")
+    if taking_part.second and taking_part.one_reader:
+        said.append("The readers are of one family, which was taken as enough before the run: one"
+                    " that is harder on one engine's words than on the other's would not show.")
     if _illustrative(suite):
         said.append("The shipped openings and their labels are illustrative, written for this"
                     " project. They stand for no one's users.")

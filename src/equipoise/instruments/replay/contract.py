@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from msgspec import Struct
 
 from equipoise.instruments.replay.page import Edit, Op, Page
+from equipoise.instruments.replay.whole_page import LONGEST_LINE, edits_to
 from equipoise.reading.folding import fold
 from equipoise.reading.json_object import TYPES, json_object
 from equipoise.terms import Completion, Nonresponse, Reader, Reading
@@ -18,9 +19,10 @@ Met = Literal["met", "not met", "unknown"]
 MET: tuple[str, ...] = get_args(Met)
 CHECKS = ("plain_question", "names_the_other_answer", "asks_for_an_observation")
 OUTCOMES = ("successful", "ignored", "dismissed")
-LONGEST_LINE, MOST_EDITS = 1000, 40
+MOST_EDITS = 40
 ENGINE, PAGE, DETECTOR, QUALITY, OUTCOME = "engine", "page", "detector", "quality", "outcome"
-ARTICLES = {"string": "a text", "array": "a list", "integer": "a whole number"}
+ARTICLES = {"string": "a text", "array": "a list", "integer": "a whole number",
+            "object": "an object"}
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("text",), "revise": ("line", "text"), "settle": ("line", "answer"),
     "drop": ("line",), "stake": ("text",),
@@ -95,6 +97,14 @@ def engine_answer(page: Page) -> Reader[Written]:
     return partial(_read, {"reply": "string", "edits": "array"}, partial(_written, page))
 
 
+def own_answer(page: Page) -> Reader[Written]:
+    """A reader of an engine of a person's own: edits, or the whole new page in their place.
+
+    A line of the new page that gives its number keeps it; so does one whose text is the same.
+    """
+    return partial(_read, {"reply": "string"}, partial(_own_written, page))
+
+
 def page_line(page: Page) -> Reader[Seen]:
     """A reader of the page-line reader: met needs the number of a line that is on the page."""
     return partial(_read, {"verdict": "string", "line": "integer"}, partial(_seen, page))
@@ -160,6 +170,23 @@ def _written(page: Page, said: Mapping[str, Any]) -> Written | list[str]:
         edits.append(Edit(op, edit["line"] if "line" in NEEDS[op] else 0,
                           str(edit.get("answer" if op == "settle" else "text", "")).strip()))
     return problems or Written(said["reply"], tuple(edits))
+
+
+def _own_written(page: Page, said: Mapping[str, Any]) -> Written | list[str]:
+    if ("edits" in said) == ("page" in said):
+        return ["wanted either 'edits' or 'page'"]
+    kind, name = ("array", "edits") if "edits" in said else ("object", "page")
+    if problems := list(_shape({name: kind}, said)):
+        return problems
+    if name == "edits":
+        return _written(page, said)
+    found = edits_to(page, said["page"])
+    edits = [edit for edit in found if isinstance(edit, Edit)]
+    if len(edits) < len(found):
+        return [problem for problem in found if isinstance(problem, str)]
+    if len(edits) > MOST_EDITS:
+        return [f"the page differs in {len(edits)} edits, wanted at most {MOST_EDITS}"]
+    return Written(said["reply"], tuple(edits))
 
 
 def _edit_problems(edit: Any, there: Collection[int]) -> Iterator[str]:

@@ -28,6 +28,7 @@ from equipoise.instruments.replay.contract import (
     checks,
     detection,
     engine_answer,
+    own_answer,
     page_line,
     schema,
 )
@@ -69,7 +70,8 @@ class Set:
     labels; `second` is the engine of an arm that swaps it. `metric` is what decides, `saving`
     whether the change is to save cost with the `margin` (points) accepted for it, `discordance`
     the share of openings planned to differ, `trust` which readers were trusted when it was
-    registered and `confusions` how each did against people's labels.
+    registered and `confusions` how each did against people's labels. `one_reader` waives the
+    second family of readers that a comparison of two families of engines wants.
     """
 
     arms: Mapping[str, Arm]
@@ -83,6 +85,7 @@ class Set:
     discordance: float = 0.3
     trust: Mapping[str, bool] = field(default_factory=dict)
     confusions: Mapping[str, Confusion] = field(default_factory=dict)
+    one_reader: bool = False
 
 
 class Replayed(Struct, frozen=True):
@@ -142,12 +145,21 @@ def require_other_family(engines: Sequence[Subject], readers: Sequence[Subject])
                              " family it is of with ?family=….")
 
 
+def _require_prompted(engines: Sequence[Subject], arms: Mapping[str, Arm]) -> None:
+    """Raises Misuse where a change is to a prompt and an engine has its own."""
+    for engine in engines:
+        if engine.dialect in OWN and any(arm.prompt for arm in arms.values()):
+            raise Misuse(f"{engine.name} is given turns and no prompt, so a changed prompt changes"
+                         " nothing of it. Change the engine and give the changed one as second.")
+
+
 def _design(
     suite: Suite, taking_part: Set, answers: Sequence[AnswerMode], draws: int, subject: Subject
 ) -> list[Trial]:
     engines = [subject, *([taking_part.second] if taking_part.second else [])]
     readers = [*taking_part.readers, *([taking_part.quality] if taking_part.quality else [])]
     require_other_family(engines, readers)
+    _require_prompted(engines, taking_part.arms)
     return [
         Trial(NAME, subject, key, {"answer": answer, "arm": arm}, draw)
         for answer in answers
@@ -167,10 +179,11 @@ async def _conduct(suite: Suite, taking_part: Set, trial: Trial, ask: Ask) -> Re
         moment = Moment(opening, held.versions[-1], held.earlier(opening), turn)
         detected = await _detected(suite, taking_part.detector, moment, number, asks)
         fired = _fired(arm, detected)
-        made = engine_turn if engine.dialect in OWN else engine_question
+        made, reading = ((engine_turn, own_answer) if engine.dialect in OWN
+                         else (engine_question, engine_answer))
         question = made(suite, arm, moment, fired)
         found = await asks(schema(ENGINE, moment.page), f"engine/{number}", question,
-                           engine_answer(moment.page), engine)
+                           reading(moment.page), engine)
         held.keep(detected, fired, found)
         if isinstance(found.reading.value, Nonresponse):
             return _lost(held, found)
