@@ -140,7 +140,8 @@ def require_families(engines: Sequence[Subject], of: Set) -> None:
     A reader may be harder on one vendor's words than on another's: where engines of two are
     compared, readers of two must agree, unless the comparison says that one is to do.
     """
-    if of.one_reader or len({reader.family for reader in of.readers}) > 1:
+    swapped = of.arms[A].engine != of.arms[B].engine
+    if not swapped or of.one_reader or len({reader.family for reader in of.readers}) > 1:
         return
     for engine in engines:
         if of.second is not None and engine.family != of.second.family:

@@ -99,7 +99,7 @@ def _count(path: Path, terms: Terms, out: Path | None, as_json: bool) -> None:
             file.write(written.encode() + b"\n")
     emit(written if as_json else _table(json.loads(written)))
     # How many pages were read would give a hidden day's back, and is not said.
-    say(f"{len(days) - len(done):,} days were counted, {len(done):,} before."
+    say(f"Days counted: {len(days) - len(done):,}, and {len(done):,} before."
         + ("" if state == "trusted" else " The reader is not trusted: these are its counts alone."))
 
 

@@ -21,7 +21,8 @@ GATES: Mapping[str, str] = {
     "no_noise_floor": "there is no noise floor: A could not be compared with itself",
     "pending_split": "some readings wait for a person, since the reader could not decide",
     "reader_uncalibrated": "the reader is uncalibrated: reader only, not trusted",
-    "readers_disagree": "the readers disagree on the direction",
+    "readers_disagree": "the readers disagree on the direction (equipoise battle puts it to"
+    " people)",
 }
 WHY: Mapping[str, str] = {
     "inside_noise_floor": "the sign test alone would say better, but the gap is inside the noise"
