@@ -32,6 +32,7 @@ from equipoise.instruments.replay.contract import (
     page_line,
     schema,
 )
+from equipoise.instruments.replay.engines import OWN, require_other_family, require_prompted
 from equipoise.instruments.replay.measures import analyse
 from equipoise.instruments.replay.outcomes import Fate, fate
 from equipoise.instruments.replay.page import Page, edited
@@ -58,8 +59,6 @@ METRICS = ("shown", "misfire")
 ANSWERS: tuple[AnswerMode, ...] = ("free", "constrained")
 WHOLE = Reading("whole", "every turn was written")
 EMPTY = Reading(Seen("not met"), "the page is empty")
-OWN = frozenset(("callable", "endpoint"))
-"""Engines of a person's own: they are given the turn itself as JSON, not a prompt."""
 
 
 @dataclass(frozen=True)
@@ -135,31 +134,13 @@ def factors(answers: Sequence[AnswerMode]) -> dict[str, tuple[str, ...]]:
     return {"answer": tuple(answers), "arm": ARMS}
 
 
-def require_other_family(engines: Sequence[Subject], readers: Sequence[Subject]) -> None:
-    """Raises Misuse where a reader is of the family of an engine it would read."""
-    for reader in readers:
-        for engine in engines:
-            if reader.family == engine.family:
-                raise Misuse(f"{reader.name} may not read {engine.name}: both are of the family"
-                             f" {engine.family}. Name a reader of another family, or say which"
-                             " family it is of with ?family=….")
-
-
-def _require_prompted(engines: Sequence[Subject], arms: Mapping[str, Arm]) -> None:
-    """Raises Misuse where a change is to a prompt and an engine has its own."""
-    for engine in engines:
-        if engine.dialect in OWN and any(arm.prompt for arm in arms.values()):
-            raise Misuse(f"{engine.name} is given turns and no prompt, so a changed prompt changes"
-                         " nothing of it. Change the engine and give the changed one as second.")
-
-
 def _design(
     suite: Suite, taking_part: Set, answers: Sequence[AnswerMode], draws: int, subject: Subject
 ) -> list[Trial]:
     engines = [subject, *([taking_part.second] if taking_part.second else [])]
     readers = [*taking_part.readers, *([taking_part.quality] if taking_part.quality else [])]
     require_other_family(engines, readers)
-    _require_prompted(engines, taking_part.arms)
+    require_prompted(engines, taking_part.arms)
     return [
         Trial(NAME, subject, key, {"answer": answer, "arm": arm}, draw)
         for answer in answers
