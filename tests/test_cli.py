@@ -330,3 +330,12 @@ def test_every_exit_code_a_misuse_carries_is_documented():
         used |= {int(code) for code in re.findall(
             r"Misuse\((?:[^()]|\([^()]*\))*?,\s*(\d+)\s*\)", file.read_text(encoding="utf-8"))}
     assert used <= documented
+
+
+def test_every_command_stands_in_one_section_of_the_help(equipoise):
+    from equipoise.cli.app import SECTIONS, app
+
+    listed = [name for names in SECTIONS.values() for name in names if name in app.commands]
+    assert sorted(listed) == sorted(app.commands)
+    out = equipoise("--help")[1]
+    assert all(f"\n  {name} " in out for name in app.commands)

@@ -17,6 +17,19 @@ from equipoise.terms import Misuse
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+FEW = 10
+SECTIONS = {
+    "Ask": ("plan", "run", "replay-check", "costs", "models"),
+    "Read": ("runs", "read", "report", "export", "import", "log", "efforts", "try-reader"),
+    "Publish debates": ("publish", "compare", "answers"),
+    "Change an application": ("badge", "ship", "rescore", "battle", "count"),
+    "People who label": ("dataset", "queue", "rate", "adjudicate", "gold", "spot"),
+    "The record": ("verify", "backup", "erase", "ledger"),
+    "Proof": ("selftest", "doctor", "completion"),
+}
+"""Every command, under what a person is about to do."""
+
+
 class Commands(click.Group):
     """A group that answers an unknown command with the nearest ones."""
 
@@ -29,6 +42,17 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands under what a person is about to do, where there are many."""
+        if len(self.commands) <= FEW:
+            super().format_commands(ctx, formatter)
+            return
+        for title, names in SECTIONS.items():
+            rows = [(name, self.commands[name].get_short_help_str(60)) for name in names
+                    if name in self.commands]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 def default_ledger() -> Path:
