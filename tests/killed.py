@@ -10,7 +10,7 @@ from equipoise.administer import administer
 from equipoise.cli.studies import study
 from equipoise.desk import Desk
 from equipoise.instruments.fingerprint import planted as traits
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Where
 from equipoise.providers import planted
 from studying import registered, suite_of
 
@@ -26,7 +26,7 @@ def begun(path: Path) -> bool:
     return path.exists() and bool(apsw.Connection(str(path)).pragma("application_id"))
 
 
-def run(folder: str) -> None:
+def run(folder: str, where: Where | None = None) -> None:
     """Administer the core suite; a killed process leaves its logs, whole lines only."""
     log = {name: os.open(Path(folder) / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
            for name in ("sent", "told")}
@@ -40,7 +40,7 @@ def run(folder: str) -> None:
         if observation.value.text:
             os.write(log["told"], observation.trial.key.encode() + b"\n")
 
-    asyncio.run(_administered(Path(folder) / "ledger.db", provider, told))
+    asyncio.run(_administered(where or Path(folder) / "ledger.db", provider, told))
 
 
 async def _administered(path, provider, told):

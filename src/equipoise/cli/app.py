@@ -7,12 +7,16 @@ import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from equipoise import __version__
 from equipoise.terms import Misuse
+
+if TYPE_CHECKING:
+    from equipoise.ledger.place import Where
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,10 +76,26 @@ def options(*given: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+class Place(click.ParamType[Any]):
+    """A ledger's place: a file, or a PostgreSQL database by its URL."""
+
+    name = "place"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Where:
+        from equipoise.ledger.place import place
+
+        if not isinstance(value, str):
+            return cast(Where, value)
+        source = ctx.get_parameter_source(param.name or "") if ctx and param else None
+        return place(value, hidden=source is ParameterSource.ENVIRONMENT)
+
+
 ledger = click.option(
-    "--ledger", type=click.Path(path_type=Path), envvar="EQUIPOISE_LEDGER", show_envvar=True,
+    "--ledger", type=Place(), metavar="PLACE", envvar="EQUIPOISE_LEDGER", show_envvar=True,
     default=default_ledger, show_default="ledger.db in the user's data directory",
-    help="The ledger file.",
+    help="The ledger: a file, or postgresql://ROLE@HOST/DATABASE.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 yes = click.option("--yes", "-y", is_flag=True, help="Do not ask before spending.")
@@ -168,7 +188,7 @@ def app() -> None:
 @as_json
 def plan(
     prices: tuple[str, ...], detect: float | None, spread: float | None, like: str | None,
-    ledger: Path, as_json: bool, **asked: Any,
+    ledger: Where, as_json: bool, **asked: Any,
 ) -> None:
     """How many calls a run takes and what they may cost; opens no connection."""
     from equipoise.cli import planning
@@ -200,19 +220,26 @@ def plan(
               help="Ask again what was on the wire when a run died.")
 @click.option("--batch", is_flag=True,
               help="Hand calls in as batches: cheaper, answered within 24 hours.")
+@click.option("--engine", default="process", show_default=True,
+              help="process: asks from here; ray: workers on several machines, with a ledger in"
+              " PostgreSQL.")
+@click.option("--workers", type=click.IntRange(1), help="ray: how many.  [default: 4]")
+@click.option("--address", metavar="HOST:PORT",
+              help="ray: the cluster's head.  [default: workers on this machine]")
 @yes
 @click.option("--dry-run", "-n", is_flag=True, help="Show the plan; open no connection.")
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress line.")
 @as_json
 def run(
-    name: str | None, ledger: Path, prices: tuple[str, ...], yes: bool, dry_run: bool,
-    as_json: bool, **more: Any,
+    name: str | None, ledger: Where, prices: tuple[str, ...], yes: bool, dry_run: bool,
+    as_json: bool, engine: str, workers: int | None, address: str | None, **more: Any,
 ) -> None:
     """Ask what the ledger does not hold; the same command goes on where it stopped."""
     from equipoise.cli import planning, results
     from equipoise.cli.pricing import given_prices
     from equipoise.cli.running import Terms, run_registered
 
+    spread = _spread(engine, workers, address)
     terms = Terms(
         prices=given_prices(prices), stated=planning.stated(**more),
         **{key: more.pop(key) for key in list(more) if key in Terms.__dataclass_fields__},
@@ -223,8 +250,27 @@ def run(
         return
     planning.confirm(planned, terms, yes)
     registration, stimuli = planned
-    ended = run_registered(ledger, registration, stimuli, name or registration.name, terms)
+    name = name or registration.name
+    if spread is None:
+        ended = run_registered(ledger, registration, stimuli, name, terms)
+    else:
+        from equipoise.cli.spreading import run_spread
+
+        ended = run_spread(ledger, registration, stimuli, name, terms, spread)
     results.show_ended(ended, ledger, sys.argv[1:], as_json)
+
+
+def _spread(engine: str, workers: int | None, address: str | None) -> Any:
+    """How a run is spread; None where it is asked from this process."""
+    if engine == "process":
+        if workers or address:
+            raise Misuse("--workers and --address are options of --engine ray.")
+        return None
+    if engine != "ray":
+        raise Misuse(f"No engine {engine!r}: there are process and ray.")
+    from equipoise.cli.spreading import WORKERS, Spread
+
+    return Spread(workers or WORKERS, address)
 
 
 @app.command()
@@ -234,7 +280,7 @@ def run(
 @words
 @contract
 @as_json
-def read(name: str, ledger: Path, as_json: bool, **how: str | None) -> None:
+def read(name: str, ledger: Where, as_json: bool, **how: str | None) -> None:
     """Read a recorded run again, from its bytes; asks nothing."""
     from equipoise.cli import imported, results
 
@@ -246,7 +292,7 @@ def read(name: str, ledger: Path, as_json: bool, **how: str | None) -> None:
 @click.option("--out", "-o", type=click.Path(path_type=Path), default="report.html",
               show_default=True, help="Where to write; - is stdout.")
 @ledger
-def report(name: str, out: Path, ledger: Path) -> None:
+def report(name: str, out: Path, ledger: Where) -> None:
     """Write a run's page: one self-contained HTML file."""
     from equipoise.cli import results
 
@@ -266,7 +312,7 @@ def report(name: str, out: Path, ledger: Path) -> None:
 @click.option("--reader", help="Imported runs: also what this reader reads.")
 @words
 @contract
-def export(name: str, out: Path, ledger: Path, form: str, raw: bool, **more: str | None) -> None:
+def export(name: str, out: Path, ledger: Where, form: str, raw: bool, **more: str | None) -> None:
     """Write a run's cells, one a row: condition, reply, readings and rules; or the whole run."""
     from equipoise.cli import exporting
 
@@ -281,7 +327,7 @@ def export(name: str, out: Path, ledger: Path, form: str, raw: bool, **more: str
 @click.option("--run", "name", help="Name the run; else the file names it.")
 @click.option("--subject", help="Logs: name the model whose replies these are.")
 @as_json
-def import_(file: Path, ledger: Path, as_json: bool, **how: str | None) -> None:
+def import_(file: Path, ledger: Where, as_json: bool, **how: str | None) -> None:
     """Append a run from a file: one that export wrote, or another tool's log as replies."""
     from equipoise.cli import importing
 
@@ -300,7 +346,7 @@ def import_(file: Path, ledger: Path, as_json: bool, **how: str | None) -> None:
 @ledger
 @as_json
 def log(
-    name: str | None, file: Path, ledger: Path, check: bool, as_json: bool, **asked: Any
+    name: str | None, file: Path, ledger: Where, check: bool, as_json: bool, **asked: Any
 ) -> None:
     """Write a dated entry of a finished run into a measurement log; nothing in it is rewritten."""
     from equipoise.cli import logging
@@ -321,7 +367,7 @@ def log(
 @ledger
 @as_json
 def publish(
-    name: str | None, site: Path, sample_data: bool, rollback: str | None, ledger: Path,
+    name: str | None, site: Path, sample_data: bool, rollback: str | None, ledger: Where,
     as_json: bool,
 ) -> None:
     """Make a debates run the live dataset of a site, whole; enter any other in its registry."""
@@ -336,7 +382,7 @@ def publish(
 @click.argument("second", metavar="RUN_B")
 @ledger
 @as_json
-def compare(first: str, second: str, ledger: Path, as_json: bool) -> None:
+def compare(first: str, second: str, ledger: Where, as_json: bool) -> None:
     """What changed from one debates run to another, within equal conditions."""
     from equipoise.cli import publishing
 
@@ -348,7 +394,7 @@ def compare(first: str, second: str, ledger: Path, as_json: bool) -> None:
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="Where to write the badges.")
 @ledger
 @as_json
-def badge(name: str, out: Path | None, ledger: Path, as_json: bool) -> None:
+def badge(name: str, out: Path | None, ledger: Where, as_json: bool) -> None:
     """A finished calibration as a badge file: whether its readers may be counted."""
     from equipoise.cli import badges
 
@@ -359,7 +405,7 @@ def badge(name: str, out: Path | None, ledger: Path, as_json: bool) -> None:
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
 @ledger
 @as_json
-def ship(names: tuple[str, ...], ledger: Path, as_json: bool) -> None:
+def ship(names: tuple[str, ...], ledger: Where, as_json: bool) -> None:
     """Whether the change that these replays were about is ready to ship, and by which rule."""
     from equipoise.cli import shipping
 
@@ -375,7 +421,7 @@ def ship(names: tuple[str, ...], ledger: Path, as_json: bool) -> None:
 @ledger
 @as_json
 def rescore(
-    names: tuple[str, ...], folder: Path | None, settled: tuple[Path, ...], ledger: Path,
+    names: tuple[str, ...], folder: Path | None, settled: tuple[Path, ...], ledger: Where,
     as_json: bool,
 ) -> None:
     """Score recorded replays again on today's labels; asks nothing of anyone."""
@@ -390,7 +436,7 @@ def rescore(
 @click.option("--reconcile", "file", type=click.Path(path_type=Path),
               help="Hold it against the provider's own export: CSV, JSON or JSON Lines.")
 @as_json
-def costs(name: str, ledger: Path, file: Path | None, as_json: bool) -> None:
+def costs(name: str, ledger: Where, file: Path | None, as_json: bool) -> None:
     """What a run's calls cost, by subject; with the bill, where the two differ."""
     from equipoise.cli import costing
 
@@ -414,7 +460,7 @@ def costs(name: str, ledger: Path, file: Path | None, as_json: bool) -> None:
 @ledger
 @as_json
 def queue(
-    name: str | None, moments: str | None, split: str, tasks: tuple[str, ...], ledger: Path,
+    name: str | None, moments: str | None, split: str, tasks: tuple[str, ...], ledger: Where,
     seed: int, sampled: int, out: Path, key: Path, as_json: bool,
 ) -> None:
     """Blind items for raters: ten random verdicts of a replay, and all that no reader decided."""
@@ -629,7 +675,7 @@ def dataset_export(
 @as_json
 def battle(
     name: str, key: Path, out: Path | None, page: Path | None, seed: int,
-    answers: tuple[Path, ...], ledger: Path, as_json: bool,
+    answers: tuple[Path, ...], ledger: Where, as_json: bool,
 ) -> None:
     """Where a replay's readers disagree on the direction: pages for people to choose between."""
     from equipoise.cli import battling
@@ -670,7 +716,7 @@ def count(pages: Path, out: Path | None, as_json: bool, **terms: Any) -> None:
 @app.command()
 @ledger
 @as_json
-def runs(ledger: Path, as_json: bool) -> None:
+def runs(ledger: Where, as_json: bool) -> None:
     """List the registered runs."""
     from equipoise.cli import results
 
@@ -681,7 +727,7 @@ def runs(ledger: Path, as_json: bool) -> None:
 @ledger
 @click.option("--head", metavar="ROWS:LINK", help="A head kept elsewhere.")
 @as_json
-def verify(ledger: Path, head: str | None, as_json: bool) -> None:
+def verify(ledger: Where, head: str | None, as_json: bool) -> None:
     """Derive every hash of the ledger again; exit 10 when something does not hold."""
     from equipoise.cli import checks
 
@@ -692,7 +738,7 @@ def verify(ledger: Path, head: str | None, as_json: bool) -> None:
 @click.argument("to", type=click.Path(path_type=Path), metavar="FILE")
 @ledger
 @as_json
-def backup(to: Path, ledger: Path, as_json: bool) -> None:
+def backup(to: Path, ledger: Where, as_json: bool) -> None:
     """Copy the ledger whole, while runs write to it too; verifies it."""
     from equipoise.cli import keeping
 
@@ -707,7 +753,7 @@ def backup(to: Path, ledger: Path, as_json: bool) -> None:
 @ledger
 @as_json
 def erase(
-    entries: tuple[int, ...], reason: str, find: str | None, yes: bool, ledger: Path, as_json: bool
+    entries: tuple[int, ...], reason: str, find: str | None, yes: bool, ledger: Where, as_json: bool
 ) -> None:
     """Take a person's words out of the ledger, for good."""
     from equipoise.cli import keeping
@@ -729,7 +775,7 @@ def erase(
 @click.option("--max-calls", type=click.IntRange(1), help="Stop after so many calls.")
 @yes
 @as_json
-def replay_check(name: str, ledger: Path, as_json: bool, **more: Any) -> None:
+def replay_check(name: str, ledger: Where, as_json: bool, **more: Any) -> None:
     """Ask a random sample of recorded cells again: how many readings and texts are equal."""
     from equipoise.cli import checks
 
@@ -740,7 +786,7 @@ def replay_check(name: str, ledger: Path, as_json: bool, **more: Any) -> None:
 @name
 @ledger
 @as_json
-def efforts(name: str, ledger: Path, as_json: bool) -> None:
+def efforts(name: str, ledger: Where, as_json: bool) -> None:
     """Whether a setting of effort changed how much a model reasoned, cell by cell."""
     from equipoise.cli import efforting
 
@@ -750,7 +796,7 @@ def efforts(name: str, ledger: Path, as_json: bool) -> None:
 @app.command()
 @ledger
 @as_json
-def doctor(ledger: Path, as_json: bool) -> None:
+def doctor(ledger: Where, as_json: bool) -> None:
     """Check what equipoise stands on: Python, SQLite, disk, weights, keys."""
     from equipoise.cli import doctoring
 
@@ -777,6 +823,34 @@ def try_reader(reader: str, file: Path) -> None:
     from equipoise.cli import checks
 
     checks.try_reader(reader, file)
+
+
+@app.group("ledger", cls=Commands, no_args_is_help=True)
+def ledgers() -> None:
+    """Ledgers: copy one, make one in PostgreSQL."""
+
+
+@ledgers.command("copy")
+@click.argument("source", metavar="FROM", type=Place())
+@click.argument("target", metavar="TO", type=Place())
+@as_json
+def ledger_copy(source: Where, target: Where, as_json: bool) -> None:
+    """Copy a ledger, file or database, entry by entry; the copy has the same head."""
+    from equipoise.cli import ledgers
+
+    ledgers.copied(source, target, as_json)
+
+
+@ledgers.command("init")
+@click.argument("database", metavar="URL", type=Place())
+@click.option("--app-role", required=True, metavar="NAME",
+              help="The role that runs will connect as: it may read and append.")
+@click.option("--sql", is_flag=True, help="Print the statements; open no connection.")
+def ledger_init(database: Where, app_role: str, sql: bool) -> None:
+    """Make a ledger in a PostgreSQL database, owned by the role in URL."""
+    from equipoise.cli import ledgers
+
+    ledgers.laid_out(database, app_role, sql)
 
 
 @app.group(cls=Commands, no_args_is_help=True)

@@ -13,7 +13,7 @@ from equipoise.cli.screen import emit, emit_json, say
 from equipoise.cli.trust import as_values
 from equipoise.instruments.replay.calibrating import NAME, Calibrated, stamp
 from equipoise.instruments.replay.suite import Suite
-from equipoise.ledger import Ledger, Run
+from equipoise.ledger import Ledger, Run, Where
 from equipoise.replacing import replacing
 from equipoise.report import trusting
 from equipoise.stats.confusion import Confusion
@@ -37,7 +37,7 @@ class Badge:
         return {"reader": self.reader, "state": self.state, "why": self.why, "run": self.run}
 
 
-def write_badges(path: Path, name: str, out: Path | None, as_json: bool) -> None:
+def write_badges(path: Where, name: str, out: Path | None, as_json: bool) -> None:
     """Write a finished calibration as a badge file, one object a reader.
 
     Raises Misuse for a run that is no calibration, or that did not reach its end.

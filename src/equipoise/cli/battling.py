@@ -11,14 +11,14 @@ from equipoise.cli.running import read_run
 from equipoise.cli.screen import emit, emit_json, say
 from equipoise.instruments.replay.battles import CHOICES, Chosen, battles, chosen
 from equipoise.instruments.replay.instrument import NAME
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Where
 from equipoise.replacing import replacing
 from equipoise.report.words import number, p_value
 from equipoise.terms import Misuse
 
 
 def write_battles(
-    path: Path, name: str, out: Path, key: Path, seed: int, page: Path | None = None
+    path: Where, name: str, out: Path, key: Path, seed: int, page: Path | None = None
 ) -> None:
     """Write the battles of a run for people, as data and if wanted as a page, and their key.
 

@@ -20,7 +20,7 @@ from equipoise.cli.subjects import reached
 from equipoise.cli.values import rate_values
 from equipoise.desk import Desk
 from equipoise.elicit import NO_REPLY
-from equipoise.ledger import Head, Ledger, Run, verify
+from equipoise.ledger import Head, Ledger, Run, Where, verify
 from equipoise.reading.by_name import READERS
 from equipoise.registration import Registration
 from equipoise.report.words import share
@@ -30,7 +30,7 @@ from equipoise.terms import Completion, Misuse, Nonresponse, Observation, Subjec
 FAULTS_SHOWN = 20
 
 
-def verify_ledger(path: Path, known: str | None, as_json: bool) -> None:
+def verify_ledger(path: Where, known: str | None, as_json: bool) -> None:
     """Print what was checked; raises Misuse (exit 10) naming what does not hold."""
     found = verify(path, _head(known))
     if as_json:
@@ -63,7 +63,7 @@ def _head(known: str | None) -> Head | None:
 
 
 def replay(
-    path: Path, name: str, *, sample: int, seed: int, max_calls: int | None, yes: bool,
+    path: Where, name: str, *, sample: int, seed: int, max_calls: int | None, yes: bool,
     as_json: bool,
 ) -> None:
     """Ask a sample of a run's cells again, as a run of its own, and compare.

@@ -14,7 +14,7 @@ from equipoise.cli.running import on_record
 from equipoise.cli.screen import emit, emit_json, printable, table
 from equipoise.cli.spending import capped
 from equipoise.cli.tallies import Tally, booked_calls, tallied
-from equipoise.ledger import BudgetBook, Ledger, Totals
+from equipoise.ledger import Ledger, Totals, Where, found_book
 from equipoise.providers.prices import UNKNOWN, Priced
 from equipoise.registration import Registration
 from equipoise.terms import Misuse
@@ -24,7 +24,7 @@ OUTCOMES = ("replies", "refused", "unknown", "not sent", "erased")
 TOKENS = ("prompt", "completion", "reasoning", "cached")
 
 
-def costs(path: Path, name: str, file: Path | None, as_json: bool) -> None:
+def costs(path: Where, name: str, file: Path | None, as_json: bool) -> None:
     """Print what a run cost by its ledger; with a bill, how the two differ.
 
     Raises Misuse (exit 10) when they differ by more than 1% for which no call has a reason.
@@ -55,9 +55,9 @@ def costs(path: Path, name: str, file: Path | None, as_json: bool) -> None:
                      " of it has no reason. More than 1% is too much.", DIFFERENT)
 
 
-def _budgets(path: Path, run: str) -> dict[str, Totals]:
+def _budgets(path: Where, run: str) -> dict[str, Totals]:
     """The budgets a run has spent from."""
-    book = BudgetBook.found(path)
+    book = found_book(path)
     if book is None:
         return {}
     try:

@@ -16,13 +16,14 @@ from typing import Literal
 import apsw
 
 from equipoise.cli.screen import emit, emit_json, table
-from equipoise.ledger import Ledger
+from equipoise.ledger import Database, Ledger, Where
 from equipoise.ledger.disks import NETWORK_DISKS, kind_of_disk
 from equipoise.ledger.opening import require_safe_sqlite
 from equipoise.providers.keys import ANY_KEY, OWN_KEYS
 from equipoise.providers.weights import listed
 from equipoise.terms import Misuse
 
+DASHBOARD, LISTENING = 8265, "0A"
 SLOW_COMMIT_MS, WANTED_FILES, WANTED_BYTES = 50, 1024, 200_000_000
 
 
@@ -36,7 +37,7 @@ class Check:
     do: str = ""
 
 
-def doctor(path: Path, as_json: bool) -> None:
+def doctor(path: Where, as_json: bool) -> None:
     """Print every check; raises Misuse (exit 1) when one fails."""
     checks = list(examined(path))
     if as_json:
@@ -51,15 +52,18 @@ def doctor(path: Path, as_json: bool) -> None:
         raise Misuse(f"Not fit to run: {', '.join(failed)}.", 1)
 
 
-def examined(path: Path) -> Iterator[Check]:
+def examined(path: Where) -> Iterator[Check]:
     """Every check, in turn."""
     version = sys.version.split()[0]
     good = sys.version_info >= (3, 11)
     yield Check("python", "ok" if good else "fail", version, "" if good else "Use 3.11 or newer.")
     yield _tried("sqlite", lambda: require_safe_sqlite(apsw.sqlite_lib_version()),
                  apsw.sqlite_lib_version())
-    folder = _existing(path.parent)
-    yield _disk_kind(folder)
+    folder = _existing(path.parent if isinstance(path, Path) else Path.cwd())
+    if isinstance(path, Path):
+        yield _disk_kind(folder)
+    else:
+        yield from _database(path)
     free = shutil.disk_usage(folder).free
     yield Check("free space", "ok" if free > WANTED_BYTES else "warn", f"{free / 1e9:.1f} GB",
                 "" if free > WANTED_BYTES else "A full suite takes about 25 MB a subject.")
@@ -73,6 +77,7 @@ def examined(path: Path) -> Iterator[Check]:
     yield Check("weights", "ok" if here else "warn", ", ".join(here) or "none pulled",
                 "" if here else "equipoise models pull smollm2-135m")
     yield _keys()
+    yield dashboard(DASHBOARD)
 
 
 def _tried(name: str, act: Callable[[], object], found: str) -> Check:
@@ -115,8 +120,15 @@ def _commit_speed(folder: Path) -> Check:
                  "This disk is slow: runs wait for it." if slow else "")
 
 
-def _ledger(path: Path) -> Check:
-    if not path.exists():
+def _database(database: Database) -> Iterator[Check]:
+    from equipoise.ledger.postgres_health import health
+
+    for found in health(database):
+        yield Check(*found)
+
+
+def _ledger(path: Where) -> Check:
+    if isinstance(path, Path) and not path.exists():
         return Check("ledger", "ok", f"none yet at {path}")
     try:
         ledger = Ledger.open(path, read_only=True)
@@ -134,6 +146,35 @@ def _engine() -> Check:
         return Check("local engine", "warn", "not installed",
                      "Install equipoise[local] to run models in this process.")
     return Check("local engine", "ok", "xllamacpp")
+
+
+def dashboard(port: int) -> Check:
+    """Whether Ray's dashboard listens there: whoever reaches it can run code, without a key."""
+    found = sorted({_address(line.split()[1]) for line in _sockets()
+                    if line.split()[3] == LISTENING
+                    and int(line.split()[1].rpartition(":")[2], 16) == port})
+    if not found:
+        return Check("dashboards", "ok", "none of Ray's is open on this machine")
+    return Check("dashboards", "warn", f"something listens on {', '.join(found)}, port {port}",
+                 "If it is Ray's dashboard, whoever reaches it can run code here without a key:"
+                 " start Ray with --include-dashboard=false, and its nodes on a network of their"
+                 " own.")
+
+
+def _sockets() -> Iterator[str]:
+    for name in ("tcp", "tcp6"):
+        try:
+            yield from Path(f"/proc/net/{name}").read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+
+
+def _address(said: str) -> str:
+    """Where a socket listens, in words: the kernel writes an address as hexadecimal words."""
+    host = said.rpartition(":")[0]
+    if set(host) == {"0"}:
+        return "every address"
+    return "loopback" if host.endswith("7F") or host.endswith("01000000") else "one address"
 
 
 def _keys() -> Check:

@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from equipoise.administer import read_again
 from equipoise.cli.running import on_record, recorded_study
 from equipoise.cli.screen import emit, emit_json, table
 from equipoise.desk import Desk
-from equipoise.ledger import Ledger, Run
+from equipoise.ledger import Ledger, Run, Where
 from equipoise.providers.capabilities import PROVIDER_DEFAULT
 from equipoise.registration import Registration
 from equipoise.report.words import number, p_value
@@ -75,7 +74,7 @@ class Efforts:
         return f"More reasoning at {more} than at {less} in {most:,} of {cells:,} cells."
 
 
-def efforts(path: Path, name: str, as_json: bool) -> None:
+def efforts(path: Where, name: str, as_json: bool) -> None:
     """Print what each pair of efforts did; raises Misuse where no two subjects make a pair."""
     ledger = Ledger.open(path, read_only=True)
     try:

@@ -16,7 +16,7 @@ from equipoise.cli.cells import Cells, imported_cells, registered_cells
 from equipoise.cli.recorded import imported as recorded
 from equipoise.cli.running import on_record, read_run
 from equipoise.cli.screen import emit, say
-from equipoise.ledger import Ledger, Run
+from equipoise.ledger import Ledger, Run, Where
 from equipoise.ledger.portable import write
 from equipoise.registration import Registration
 from equipoise.report.columns import Column, columns, dictionary
@@ -40,7 +40,7 @@ class Wanted:
     contract: str | None = None
 
 
-def export(path: Path, name: str, wanted: Wanted) -> None:
+def export(path: Where, name: str, wanted: Wanted) -> None:
     """Write what is wanted of a run, whole or not at all; raises Misuse for a form there is not."""
     if wanted.form not in FORMS:
         raise Misuse(f"No format {wanted.form!r}: there are {', '.join(FORMS)}.")

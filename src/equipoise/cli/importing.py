@@ -12,7 +12,7 @@ import msgspec
 
 from equipoise.cli.recorded import IMPORTED, STAGE, escaped
 from equipoise.cli.screen import emit, emit_json, printable, say
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Where
 from equipoise.ledger.chain import Entry
 from equipoise.ledger.journal import Draft
 from equipoise.ledger.portable import MAGIC, Carried, take
@@ -28,7 +28,7 @@ WRONG, DAMAGED, CANNOT_READ = 2, 5, 6
 
 
 def import_file(
-    ledger: Path, file: Path, form: str | None, name: str | None, subject: str | None,
+    ledger: Where, file: Path, form: str | None, name: str | None, subject: str | None,
     as_json: bool,
 ) -> None:
     """Append what a file holds to the ledger, whole or not at all, and say what it was."""
@@ -66,7 +66,7 @@ def _require_plan(text: bytes) -> None:
                      " imported.", DAMAGED)
 
 
-def _show(found: Carried, ledger: Path, what: str, as_json: bool) -> None:
+def _show(found: Carried, ledger: Where, what: str, as_json: bool) -> None:
     if as_json:
         emit_json({"run": found.name, "entries": found.entries, "written": found.written})
     elif found.written:
@@ -77,7 +77,7 @@ def _show(found: Carried, ledger: Path, what: str, as_json: bool) -> None:
 
 
 def _import_log(
-    ledger: Path, file: Path, named: str | None, name: str | None, subject: str | None,
+    ledger: Where, file: Path, named: str | None, name: str | None, subject: str | None,
     as_json: bool,
 ) -> None:
     form, log = opened(file, named)

@@ -7,22 +7,33 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise.cli.screen import emit, emit_json, say, table
-from equipoise.ledger import Ledger
+from equipoise.ledger import Head, Ledger, Where, copy, verify
 from equipoise.ledger.backup import back_up
 from equipoise.ledger.finding import Found, holding
 from equipoise.terms import Misuse
 
 
-def backup(path: Path, to: Path, as_json: bool) -> None:
-    """Copy the ledger and say what the copy's head is."""
-    head = back_up(path, to)
+def backup(path: Where, to: Path, as_json: bool) -> None:
+    """Copy the ledger into a new file and say what the copy's head is."""
+    head = back_up(path, to) if isinstance(path, Path) else _fetched(path, to)
     if as_json:
         emit_json({"backup": str(to), "head": str(head), "bytes": to.stat().st_size})
         return
     emit(f"{to}: {head.rows:,} entries, {to.stat().st_size:,} bytes, verified. Head {head}")
 
 
-def find(path: Path, text: str, as_json: bool) -> None:
+def _fetched(where: Where, to: Path) -> Head:
+    """Copy a ledger from its database into a new file, and derive the copy's chain again."""
+    if to.exists():
+        raise Misuse(f"There is a file {to}. Name a backup that is not there yet.")
+    head = copy(where, to)
+    if faults := verify(to, head).faults:
+        raise Misuse(f"The copy {to} does not verify: {faults[0]}. Run `equipoise verify` on the"
+                     " ledger.", 5)
+    return head
+
+
+def find(path: Where, text: str, as_json: bool) -> None:
     """List the entries whose words hold a text."""
     ledger = Ledger.open(path, read_only=True)
     try:
@@ -36,7 +47,7 @@ def find(path: Path, text: str, as_json: bool) -> None:
     say(f"{len(found):,} entries hold these words.")
 
 
-def erase(path: Path, numbers: Sequence[int], reason: str, yes: bool) -> None:
+def erase(path: Where, numbers: Sequence[int], reason: str, yes: bool) -> None:
     """Take the words of entries out, for good; a person confirms with the run's name."""
     if not reason.strip():
         raise Misuse("Say why with --reason: it stands in the ledger in place of the words.")

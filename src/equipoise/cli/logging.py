@@ -10,7 +10,7 @@ from typing import Any
 from equipoise.cli.running import read_run
 from equipoise.cli.screen import emit, emit_json, say
 from equipoise.cli.studies import handling
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Where
 from equipoise.report import log as logs
 from equipoise.report.writing import write_whole
 from equipoise.terms import Misuse, Nonresponse, Observation
@@ -19,7 +19,7 @@ DIFFERENT = 10
 
 
 def write_log(
-    path: Path, name: str | None, file: Path, *, correct: str | None, queue: str | None,
+    path: Where, name: str | None, file: Path, *, correct: str | None, queue: str | None,
     done: str | None, page: Path | None,
 ) -> None:
     """Add to a log what was asked for; with nothing but a run, its entry."""
@@ -48,7 +48,7 @@ def write_log(
             " in a browser.")
 
 
-def check_log(path: Path, file: Path, as_json: bool) -> None:
+def check_log(path: Where, file: Path, as_json: bool) -> None:
     """Derive every entry's result again; raises Misuse (exit 10) for one that differs unmarked."""
     log = read_log(file)
     rows: list[dict[str, Any]] = []
@@ -84,7 +84,7 @@ def read_log(file: Path) -> str:
         raise Misuse(f"{file} cannot be read ({error.strerror}).", 6) from error
 
 
-def entry_of(path: Path, name: str) -> logs.Entry:
+def entry_of(path: Where, name: str) -> logs.Entry:
     """The entry of a finished run; raises Misuse for one that is not."""
     ledger = Ledger.open(path, read_only=True)
     try:

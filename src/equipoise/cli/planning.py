@@ -15,7 +15,7 @@ from equipoise.cli.screen import emit, emit_json
 from equipoise.cli.studies import Study, handling, register, study
 from equipoise.cli.subject_file import chosen, stated_prices
 from equipoise.cli.subjects import left_to_provider, plan_lines
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Where
 from equipoise.providers.prices import Price, Priced
 from equipoise.registration import Registration
 from equipoise.stimuli import Stimuli
@@ -134,7 +134,7 @@ def show(
     emit("\n".join(_lines(registration, said, lines, found)))
 
 
-def measured_in(path: Path, name: str) -> dict[str, Measured]:
+def measured_in(path: Where, name: str) -> dict[str, Measured]:
     """The mean tokens of a recorded run; raises Misuse where its replies state none."""
     ledger = Ledger.open(path, read_only=True)
     try:

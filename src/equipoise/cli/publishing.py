@@ -17,7 +17,7 @@ from equipoise.cli.studies import Study, register, study
 from equipoise.cli.subjects import reached
 from equipoise.desk import Desk
 from equipoise.instruments.debates.instrument import NAME
-from equipoise.ledger import Ledger, Run
+from equipoise.ledger import Ledger, Run, Where
 from equipoise.providers import planted
 from equipoise.registration import Registration
 from equipoise.report.comparing import COMPARED, Comparison
@@ -45,7 +45,7 @@ SAMPLES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 
 def publish(
-    path: Path, name: str | None, site: Path, *, sample_data: bool, rollback: str | None,
+    path: Where, name: str | None, site: Path, *, sample_data: bool, rollback: str | None,
     as_json: bool,
 ) -> None:
     """Publish a run, the sample data or an earlier version; raises Misuse for one not made live."""
@@ -85,7 +85,7 @@ def show(found: Published, site: Path, as_json: bool) -> None:
     say(f"Serve it with: python -m http.server --directory {site / 'current'}")
 
 
-def offers(path: Path, name: str) -> tuple[Offer, list[Offer]]:
+def offers(path: Where, name: str) -> tuple[Offer, list[Offer]]:
     """A debates run as it is offered for publication, and the ledger's other debates runs."""
     ledger = Ledger.open(path, read_only=True)
     try:
@@ -230,7 +230,7 @@ async def _administered(ledger: Ledger, run: Run, laid_out: Study) -> Administra
                                 Desk(ledger, run, provider), at_once=64)
 
 
-def compare(path: Path, first: str, second: str, as_json: bool) -> None:
+def compare(path: Where, first: str, second: str, as_json: bool) -> None:
     """Print what changed from one debates run to another, within equal conditions."""
     ledger = Ledger.open(path, read_only=True)
     try:

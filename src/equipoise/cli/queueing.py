@@ -29,7 +29,7 @@ from equipoise.instruments.replay.labels import SPLITS, Labelled, labelled
 from equipoise.instruments.replay.page import Page, worded
 from equipoise.instruments.replay.suite import SHIPPED, STANDARD, Suite, suite
 from equipoise.labelling import TASKS, Item, Task, blind, queue_stamp
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Where
 from equipoise.terms import Misuse, Nonresponse, Observation, Reading
 
 KEY_FORM = "equipoise key 1"
@@ -79,7 +79,7 @@ def _says(reading: Reading[Any]) -> str:
 
 
 def queue_run(
-    path: Path, name: str, out: Path, key: Path, *, seed: int, sampled: int, as_json: bool
+    path: Where, name: str, out: Path, key: Path, *, seed: int, sampled: int, as_json: bool
 ) -> None:
     """Write a replay's spot check: so many verdicts at random, and all that no reader decided.
 

@@ -16,7 +16,7 @@ from equipoise.cli.running import Ended, on_record, read_run
 from equipoise.cli.screen import emit, emit_json, say, table
 from equipoise.cli.studies import Study, handling
 from equipoise.desk import Served
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Where
 from equipoise.registration import Registration
 from equipoise.report.served import changes, served_values, with_notices
 from equipoise.terms import Misuse, Nonresponse
@@ -25,7 +25,7 @@ TOO_MANY_LOST, UNKNOWN_REMAIN = 3, 8
 ERROR_SHARE = 5
 
 
-def show_ended(ended: Ended, path: Path, argv: Sequence[str], as_json: bool) -> None:
+def show_ended(ended: Ended, path: Where, argv: Sequence[str], as_json: bool) -> None:
     """Print what a run found and where it stands; raises Misuse where it fell short."""
     how = handling(ended.study.registration.instrument)
     findings = ended.study.analyse(ended.administration.observations)
@@ -73,7 +73,7 @@ def _fell_short(ended: Ended) -> None:
                      " been billed. Ask them again with --retry-unknown.", UNKNOWN_REMAIN)
 
 
-def read(path: Path, name: str, how: imported.How, as_json: bool) -> None:
+def read(path: Where, name: str, how: imported.How, as_json: bool) -> None:
     """Read a run again and print its findings, by the primary reader or another."""
     ledger, reader = Ledger.open(path, read_only=True), how.reader
     try:
@@ -111,7 +111,7 @@ def _served(laid_out: Study, served: Mapping[Served, int]) -> list[dict[str, Any
     return served_values(served, laid_out.registration.subjects)
 
 
-def runs(path: Path, as_json: bool) -> None:
+def runs(path: Where, as_json: bool) -> None:
     """List the registered runs, and the imported ones."""
     ledger = Ledger.open(path, read_only=True)
     try:
@@ -128,7 +128,7 @@ def runs(path: Path, as_json: bool) -> None:
     emit(table(["run", "instrument", "suite", "subjects", "cells"], rows))
 
 
-def report(path: Path, name: str, out: Path) -> None:
+def report(path: Where, name: str, out: Path) -> None:
     """Write a run's page and say where."""
     ledger = Ledger.open(path, read_only=True)
     try:

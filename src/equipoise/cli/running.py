@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from equipoise.administer import Administration, administer, read_again
@@ -20,7 +19,7 @@ from equipoise.cli.spending import spending
 from equipoise.cli.studies import Study, study
 from equipoise.cli.tallies import usage
 from equipoise.desk import Desk, Patience
-from equipoise.ledger import Cap, Head, Ledger, Run
+from equipoise.ledger import Cap, Head, Ledger, Run, Where
 from equipoise.providers.limits import Budget, Wrap, budgeted, paced
 from equipoise.providers.prices import Price, Priced
 from equipoise.registration import Registration
@@ -106,7 +105,7 @@ def recorded_stimuli(ledger: Ledger, registration: Registration) -> Stimuli:
 
 
 def run_registered(
-    path: Path, registration: Registration, stimuli: Stimuli, name: str, terms: Terms
+    path: Where, registration: Registration, stimuli: Stimuli, name: str, terms: Terms
 ) -> Ended:
     """Register a run if it is new, then administer it as far as the ledger does not hold it."""
     laid_out = study(registration, stimuli)

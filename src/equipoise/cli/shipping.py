@@ -20,7 +20,7 @@ from equipoise.instruments.replay.instrument import NAME
 from equipoise.instruments.replay.measures import Compared, analyse
 from equipoise.instruments.replay.outcomes import fate
 from equipoise.instruments.replay.suite import SHIPPED, Suite, Turn, suite
-from equipoise.ledger import Ledger
+from equipoise.ledger import Ledger, Where
 from equipoise.report import verdicts
 from equipoise.report.words import p_value
 from equipoise.stats.shipping import RunVerdict, shipping
@@ -48,7 +48,7 @@ class Replayed:
     observations: Sequence[Observation[Any]]
 
 
-def _replay(path: Path, name: str) -> Replayed:
+def _replay(path: Where, name: str) -> Replayed:
     ledger = Ledger.open(path, read_only=True)
     try:
         run, laid_out, found = read_run(ledger, name)
@@ -59,7 +59,7 @@ def _replay(path: Path, name: str) -> Replayed:
     return Replayed(run.name, laid_out, laid_out.in_registered_order(found.observations))
 
 
-def ship(path: Path, names: Sequence[str], as_json: bool) -> None:
+def ship(path: Where, names: Sequence[str], as_json: bool) -> None:
     """Say whether the change that these runs were about is ready to ship, and by which rule.
 
     Raises Misuse for runs that were not about one and the same change.
@@ -96,7 +96,7 @@ def _rows(found: Sequence[tuple[Replayed, Compared]]) -> str:
 
 
 def rescore(
-    path: Path, names: Sequence[str], folder: Path | None, settled: Sequence[Path], as_json: bool
+    path: Where, names: Sequence[str], folder: Path | None, settled: Sequence[Path], as_json: bool
 ) -> None:
     """Score recorded replays again on today's labels, with no call to anyone.
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from equipoise.cli.pricing import note_prices, noted_prices
 from equipoise.cli.screen import say
 from equipoise.cli.tallies import tallied
-from equipoise.ledger import BudgetBook, Cap, Ledger, Run, Share
+from equipoise.ledger import Book, Cap, Ledger, Run, Share, found_book, open_book
 from equipoise.providers.limits import Budget
 from equipoise.providers.prices import Priced
 from equipoise.terms import Misuse
@@ -26,7 +26,7 @@ def spending(
     run that costs nothing is held only to a cap that is given now.
     """
     note_prices(ledger, run, prices)
-    known = BudgetBook.found(ledger.path)
+    known = found_book(ledger.path)
     if cap == Cap() and not (known and _may_bill(prices) and known.totals(name)):
         if known:
             known.close()
@@ -36,7 +36,7 @@ def spending(
         usd, calls = _spent(ledger, run, prices) if _may_bill(prices) else (0.0, 0)
         yield Budget(spent_usd=usd, calls=calls)
         return
-    book = known or BudgetBook.open(ledger.path)
+    book = known or open_book(ledger.path)
     try:
         with book.spending(run.name):
             held = _settle_cap(book, name, cap, prices)
@@ -69,7 +69,7 @@ def _spent(ledger: Ledger, run: Run, prices: Mapping[str, Priced]) -> tuple[floa
     return sum(t.usd for t in tallies), sum(t.calls for t in tallies)
 
 
-def _settle_cap(book: BudgetBook, name: str, cap: Cap, prices: Mapping[str, Priced]) -> Cap:
+def _settle_cap(book: Book, name: str, cap: Cap, prices: Mapping[str, Priced]) -> Cap:
     """The cap that holds now: what is given goes before what is on record.
 
     Raises Misuse for a cap in money that a subject without a price spends from, and for a kind
@@ -106,7 +106,7 @@ def capped(cap: Cap) -> str:
     return " and ".join(parts) or "nothing"
 
 
-def _match(ledger: Ledger, book: BudgetBook, name: str, own: Run) -> None:
+def _match(ledger: Ledger, book: Book, name: str, own: Run) -> None:
     """Put right what died processes left in the book: their runs spent what the ledger says."""
     for other in book.open_shares(name):
         run = ledger.run(other)

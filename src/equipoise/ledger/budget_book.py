@@ -14,7 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
@@ -22,6 +22,7 @@ from typing import IO, Protocol
 import apsw
 
 from equipoise.ledger.opening import connect, require_safe_sqlite, said_plainly
+from equipoise.ledger.place import Where
 from equipoise.terms import Misuse
 
 APPLICATION, VERSION = 0x65717562, 1
@@ -77,6 +78,40 @@ class Book(Protocol):
     def settled(self, budget: str, run: str, usd: float, calls: int) -> None: ...
     def open_shares(self, budget: str) -> tuple[str, ...]: ...
     def alive(self, run: str) -> bool: ...
+    def budgets(self, run: str) -> tuple[str, ...]: ...
+    def spending(self, run: str, *, wait: bool = True) -> AbstractContextManager[bool]: ...
+    def close(self) -> None: ...
+
+
+def open_book(ledger: Where) -> Book:
+    """The book of a ledger; one beside a file is made where there is none."""
+    if isinstance(ledger, Path):
+        return BudgetBook.open(ledger)
+    from equipoise.ledger.postgres_book import PostgresBook
+
+    return PostgresBook(ledger)
+
+
+def found_book(ledger: Where) -> Book | None:
+    """The book of a ledger, where there is one: a database always has one."""
+    return BudgetBook.found(ledger) if isinstance(ledger, Path) else open_book(ledger)
+
+
+def granted(now: Totals, usd: float, calls: int) -> tuple[float, int] | None:
+    """At least so much more of a budget, and a slice where that is more; None where it does not
+    fit."""
+    got_usd, got_calls = usd, calls
+    if usd and now.cap.usd is not None:
+        left = now.cap.usd - now.taken_usd
+        if usd > left:
+            return None
+        got_usd = max(usd, min(now.cap.usd / SLICES, left / LEFT_SLICES))
+    if calls and now.cap.calls is not None:
+        room = now.cap.calls - now.taken_calls
+        if calls > room:
+            return None
+        got_calls = max(calls, min(now.cap.calls // SLICES, room // LEFT_SLICES))
+    return got_usd, got_calls
 
 
 class BudgetBook:
@@ -149,21 +184,10 @@ class BudgetBook:
         """
         with self._writing():
             now = self._totals(budget)
-            if now is None:
-                return None
-            got_usd, got_calls = usd, calls
-            if usd and now.cap.usd is not None:
-                left = now.cap.usd - now.taken_usd
-                if usd > left:
-                    return None
-                got_usd = max(usd, min(now.cap.usd / SLICES, left / LEFT_SLICES))
-            if calls and now.cap.calls is not None:
-                room = now.cap.calls - now.taken_calls
-                if calls > room:
-                    return None
-                got_calls = max(calls, min(now.cap.calls // SLICES, room // LEFT_SLICES))
-            self._add(budget, run, got_usd, got_calls)
-            return got_usd, got_calls
+            got = None if now is None else granted(now, usd, calls)
+            if got is not None:
+                self._add(budget, run, *got)
+            return got
 
     def release(self, budget: str, run: str, usd: float, calls: int) -> None:
         """Give back what a run has taken and does not need; a negative sum is taken, fit or not."""

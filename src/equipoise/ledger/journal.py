@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any, Protocol, TypeVar
 
-import apsw
 from msgspec import Struct
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
-from equipoise.terms import Misuse, Request, canonical_json, content_hash
+from equipoise.terms import Misuse, Request, Subject, canonical_json, content_hash
+
+T = TypeVar("T")
 
 LOCK_WAIT_MS = 30_000
 AT_A_TIME = 96
@@ -25,23 +27,74 @@ NO_WORDS = b""
 
 
 class Draft(Struct, frozen=True):
-    """An entry handed in, with what it carries; of words that were erased, the commitment."""
+    """An entry handed in, with what it carries; of words that were erased, the commitment.
+
+    `fence` numbers the lease under which an intent is written, 0 where there are no leases;
+    `charge` is what it adds to what the workers of a run have spent: calls and USD.
+    """
 
     entry: Entry
     carries: bytes = NO_WORDS
     request: Request | None = None
     erased: bytes = b""
+    fence: int = 0
+    charge: tuple[int, float] | None = None
+
+
+class Again(Exception):
+    """The connection went and came back: nothing of this transaction was kept."""
+
+
+class LeaseLost(Misuse):
+    """The lease on this trial ran out: another worker may ask it, so this one may not."""
+
+
+class OverCap(Misuse):
+    """The call does not fit under the cap that the workers of a run share."""
+
+
+class Pen(Protocol):
+    """A connection that writes one transaction at a time, in one kind of store.
+
+    `begin` waits for its turn and looks up what the drafts will need, `commit` makes what was
+    put durable, and either may take long; the rest is quick.
+    """
+
+    def begin_at_once(self) -> bool: ...
+    def begin(self, drafts: Sequence[Draft]) -> None: ...
+    def commit(self) -> None: ...
+    def undo(self) -> None: ...
+    def finish(self) -> None: ...
+    def look_up(self, drafts: Sequence[Draft]) -> None: ...
+    def refusal(self, draft: Draft) -> Misuse | None: ...
+    def last(self) -> tuple[int, bytes] | None: ...
+    def newest_request(self) -> int: ...
+    def request(self, stamp: bytes) -> tuple[int, bytes] | None: ...
+    def put_request(self, row: tuple[Any, ...]) -> None: ...
+    def subject(self, subject: Subject) -> int: ...
+    def put_dictionary(self, trained: bytes) -> int: ...
+    def put_stimuli(self, stamp: str, body: bytes) -> None: ...
+    def put_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None: ...
+    def put(
+        self, entries: Sequence[tuple[Any, ...]], carried: Sequence[tuple[Any, ...]]
+    ) -> None: ...
+    def before_erasing(self) -> None: ...
+    def forget(self, seq: int) -> None: ...
+    def after_erasing(self) -> None: ...
+    def settled(self, intent: int) -> bool: ...
+    def plainly(self, error: BaseException) -> BaseException: ...
+    def close(self) -> None: ...
 
 
 class Journal:
     """The one writer of a ledger in this process; other processes' writers take turns with it."""
 
-    def __init__(self, db: apsw.Connection, codec: words.Codec) -> None:
-        self._db, self._codec = db, codec
-        db.set_busy_timeout(0)
+    def __init__(self, pen: Pen, codec: words.Codec) -> None:
+        self._pen, self._codec = pen, codec
         self._thread = ThreadPoolExecutor(1, "ledger")
         self._waiting: list[tuple[Draft, asyncio.Future[int]]] = []
         self._batch: list[tuple[Draft, asyncio.Future[int]]] = []
+        self._turned_away: list[tuple[asyncio.Future[int], Misuse]] = []
         self._unwritten: list[Draft] = []
         self._failed: BaseException | None = None
         self._busy = False
@@ -55,20 +108,28 @@ class Journal:
 
         For what is written while nothing is being asked; calls use `hand_in`.
         """
-        with self._transaction():
+        def act() -> list[int]:
+            for draft in drafts:
+                if draft.charge:
+                    self._pen.refusal(draft)
             return self._write(drafts)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
+        return self._durably(drafts, act)
+
+    def _durably(self, drafts: Sequence[Draft], act: Callable[[], T]) -> T:
         """One durable transaction, begun once other processes' writers have let go."""
-        with _said_plainly():
-            self._begin_in_turn()
-            try:
-                yield
-                self._db.execute("commit")
-            except BaseException:
-                self._undo()
-                raise
+        while True:
+            with self._said_plainly():
+                self._pen.begin(drafts)
+                try:
+                    made = act()
+                    self._pen.commit()
+                    return made
+                except Again:
+                    self._undo()
+                except BaseException:
+                    self._undo()
+                    raise
 
     def hand_in(self, draft: Draft) -> asyncio.Future[int]:
         """Queue one entry for the next commit; the future holds its number once it is durable.
@@ -94,42 +155,61 @@ class Journal:
         if not self._batch:
             self._busy = False
             return
-        try:
-            self._db.execute("begin immediate")
-        except apsw.BusyError:
-            begun = loop.run_in_executor(self._thread, self._begin_in_turn)
-            begun.add_done_callback(lambda done: self._begun(loop, done.exception()))
-        except BaseException as error:
-            self._ended(loop, [], error)
-        else:
-            self._begun(loop, None)
+        self._begin_batch(loop)
 
-    def _begin_in_turn(self) -> None:
-        """Begin once other processes' writers have let go."""
-        self._db.set_busy_timeout(LOCK_WAIT_MS)
+    def _begin_batch(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
-            self._db.execute("begin immediate")
-        finally:
-            self._db.set_busy_timeout(0)
+            at_once = self._pen.begin_at_once()
+        except BaseException as error:
+            return self._ended(loop, [], error)
+        if at_once:
+            return self._begun(loop, None)
+        drafts = [draft for draft, _ in self._batch]
+        begun = loop.run_in_executor(self._thread, self._pen.begin, drafts)
+        begun.add_done_callback(lambda done: self._begun(loop, done.exception()))
+        return None
 
     def _begun(self, loop: asyncio.AbstractEventLoop, error: BaseException | None) -> None:
         if error is None:
             try:
+                self._turn_away()
                 numbers = self._write([draft for draft, _ in self._batch])
             except BaseException as failure:
                 error = failure
         if error is not None:
             return self._ended(loop, [], error)
-        work = loop.run_in_executor(self._thread, self._db.execute, "commit")
+        work = loop.run_in_executor(self._thread, self._pen.commit)
         work.add_done_callback(lambda done: self._ended(loop, numbers, done.exception()))
         return None
+
+    def _turn_away(self) -> None:
+        """Refuse intents whose lease has run out or that pass a cap; the rest goes on."""
+        if not any(draft.charge for draft, _ in self._batch):
+            return
+        batch, self._batch = self._batch, []
+        for draft, future in batch:
+            refused = self._pen.refusal(draft) if draft.charge else None
+            if refused is None:
+                self._batch.append((draft, future))
+            else:
+                self._turned_away.append((future, refused))
+
+    def _tell_turned_away(self) -> None:
+        told, self._turned_away = self._turned_away, []
+        for future, refused in told:
+            if not future.done():
+                future.set_exception(refused)
 
     def _ended(
         self, loop: asyncio.AbstractEventLoop, numbers: list[int], error: BaseException | None
     ) -> None:
         if error is not None:
             self._undo()
-            return self._refuse(_plainly(error))
+            if isinstance(error, Again):
+                return self._begin_batch(loop)
+            self._tell_turned_away()
+            return self._refuse(self._pen.plainly(error))
+        self._tell_turned_away()
         batch, self._batch = self._batch, []
         for number, (_, future) in zip(numbers, batch, strict=True):
             if not future.done():
@@ -148,23 +228,18 @@ class Journal:
 
     def _undo(self) -> None:
         """Roll back; what was looked up or added meanwhile is looked up anew."""
-        if not self._db.getautocommit():
-            self._db.execute("rollback")
+        self._pen.undo()
         self._subjects = {}
         self._dictionary = {"request": words.PLAIN, "reply": words.PLAIN}
 
     def keep_stimuli(self, files: dict[str, str]) -> None:
         """Keep what subjects will be shown, once for each content."""
-        with self._transaction():
-            self._keep(files)
+        self._durably((), lambda: self._keep(files))
 
     def _keep(self, files: Mapping[str, str]) -> None:
         stamp = content_hash(files)
         body = self._codec.compress(canonical_json(files), words.PLAIN)
-        self._db.execute(
-            "insert into stimuli select ?1, ?2"
-            " where not exists (select 1 from stimuli where stamp = ?1)", (stamp, body),
-        )
+        self._pen.put_stimuli(stamp, body)
 
     def take_in(
         self, files: Mapping[str, str], drafts: Callable[[int], Iterable[Draft]]
@@ -173,22 +248,40 @@ class Journal:
 
         `drafts` is given the number of the entry that its first will follow.
         """
-        with self._transaction():
+        def act() -> None:
             self._keep(files)
-            given = iter(drafts(head_of(self._db).rows))
+            given = iter(drafts(self.head().rows))
             while batch := list(islice(given, AT_A_TIME)):
+                self._pen.look_up(batch)
                 self._write(batch)
+
+        self._durably((), act)
+
+    def take_over(
+        self, rows: Mapping[str, Sequence[tuple[Any, ...]]], erased: Sequence[int]
+    ) -> None:
+        """Write another ledger's rows as they are, in one durable transaction.
+
+        `erased` are the entries that tombstones among them say are erased.
+        """
+        def act() -> None:
+            for table, some in rows.items():
+                self._pen.put_rows(table, some)
+            for seq in erased:
+                self._pen.forget(seq)
+
+        self._durably((), act)
 
     def erase(self, tombstone: Draft) -> None:
         """Write a tombstone and take the words out, in one transaction, off the disk too."""
-        self._db.pragma("secure_delete", True)
-        with self._transaction():
+        def act() -> None:
             self._write([tombstone])
-            self._db.execute("delete from words where seq = ?", (tombstone.entry.intent,))
-        with _said_plainly():
-            # Pages that were split keep old copies in their slack: only a new file has none.
-            self._db.execute("vacuum")
-            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._pen.forget(tombstone.entry.intent or 0)
+
+        with self._said_plainly():
+            self._pen.before_erasing()
+            self._durably([tombstone], act)
+            self._pen.after_erasing()
 
     def close(self) -> Head:
         """Write what came back and is not yet written, and let go of the file; returns the head.
@@ -197,28 +290,20 @@ class Journal:
         """
         self._thread.shutdown(wait=True)
         try:
-            with _said_plainly():
-                if not self._db.getautocommit():
-                    self._db.execute("commit")
+            with self._said_plainly():
+                self._pen.finish()
             handed_in = [*self._unwritten, *(draft for draft, _ in (*self._batch, *self._waiting))]
-            left = [d for d in handed_in if d.entry.intent and not self._settled(d.entry.intent)]
+            left = [draft for draft in handed_in
+                    if draft.entry.intent and not self._pen.settled(draft.entry.intent)]
             if left:
                 self.append(left)
-            return head_of(self._db)
+            return self.head()
         finally:
-            self._db.close()
-
-    def _settled(self, intent: int) -> bool:
-        return self._db.execute(
-            "select 1 from entries where intent = ? and kind in ('reply','fault','unknown')",
-            (intent,)).get is not None
+            self._pen.close()
 
     def _write(self, drafts: Sequence[Draft]) -> list[int]:
-        last = self._db.execute(
-            "select seq, link from entries order by seq desc limit 1"
-        ).fetchone()
-        seq, link = last or (0, chain.ROOT)
-        self._row = self._db.execute("select coalesce(max(id), 0) from requests").get
+        seq, link = self._pen.last() or (0, chain.ROOT)
+        self._row = self._pen.newest_request()
         salts = os.urandom(16 * len(drafts))
         now = time.time_ns() // 1000
         entries, carried, numbers = [], [], []
@@ -236,8 +321,7 @@ class Journal:
                 number = self._dictionary_for("reply", draft) if e.kind == "reply" else words.PLAIN
                 carried.append((seq, salt, number, self._codec.compress(draft.carries, number)))
             numbers.append(seq)
-        self._db.executemany("insert into entries values (?,?,?,?,?,?,?,?,?,?,?,?)", entries)
-        self._db.executemany("insert into words values (?,?,?,?)", carried)
+        self._pen.put(entries, carried)
         return numbers
 
     def _committed(self, draft: Draft, salt: bytes) -> tuple[int | None, bytes]:
@@ -245,31 +329,20 @@ class Journal:
         if draft.request is None:
             return None, draft.erased or chain.commitment(salt, draft.carries)
         stamp = draft.request.stamp
-        found = self._db.execute(
-            "select id, salt from requests where stamp = ?", (stamp,)
-        ).fetchone()
+        found = self._pen.request(stamp)
         if found is not None:
             return found[0], chain.commitment(found[1], stamp)
         self._row += 1
         number = self._dictionary_for("request", draft)
-        self._db.execute(
-            "insert into requests values (?,?,?,?,?,?)",
-            (self._row, stamp, self._subject(draft.request), salt, number,
-             self._codec.compress(draft.request.body, number)),
-        )
+        self._pen.put_request((
+            self._row, stamp, self._subject(draft.request), salt, number,
+            self._codec.compress(draft.request.body, number)))
         return self._row, chain.commitment(salt, stamp)
 
     def _subject(self, request: Request) -> int:
         stamp = request.subject.stamp
         if stamp not in self._subjects:
-            found = self._db.execute("select id from subjects where stamp = ?", (stamp,)).get
-            if found is None:
-                found = self._db.execute(
-                    "insert into subjects select coalesce(max(id), 0) + 1, ?, ? from subjects"
-                    " returning id",
-                    (stamp, canonical_json(request.subject.as_json()).decode()),
-                ).get
-            self._subjects[stamp] = found
+            self._subjects[stamp] = self._pen.subject(request.subject)
         return self._subjects[stamp]
 
     def _dictionary_for(self, use: str, draft: Draft) -> int:
@@ -281,10 +354,7 @@ class Journal:
         if len(samples) == words.TRAIN_AFTER and (
             trained := words.train(samples, shown=use == "request")
         ):
-            number = self._db.execute(
-                "insert into dictionaries select coalesce(max(id), 0) + 1, ? from dictionaries"
-                " returning id", (trained,)
-            ).get
+            number = self._pen.put_dictionary(trained)
             self._codec.add(number, trained)
             self._dictionary[use] = number
         if len(samples) > words.TRAIN_AFTER:
@@ -293,36 +363,15 @@ class Journal:
 
     def head(self) -> Head:
         """How many entries are durable, and the last link."""
-        return head_of(self._db)
+        seq, link = self._pen.last() or (0, chain.ROOT)
+        return Head(seq, link.hex())
 
-
-def head_of(db: apsw.Connection) -> Head:
-    last = db.execute("select seq, link from entries order by seq desc limit 1").fetchone()
-    return Head(last[0], last[1].hex()) if last else Head(0, chain.ROOT.hex())
-
-
-@contextmanager
-def _said_plainly() -> Iterator[None]:
-    try:
-        yield
-    except apsw.Error as error:
-        raise _plainly(error) from error
-
-
-def _plainly(error: BaseException) -> BaseException:
-    """What a failed write means to a person."""
-    if isinstance(error, apsw.FullError):
-        return Misuse(
-            "The disk is full: the ledger could not be written. What was acknowledged is safe."
-            " Free some space, then give the same command again.", 6
-        )
-    if isinstance(error, apsw.BusyError):
-        return Misuse(
-            f"Another process has held the ledger for {LOCK_WAIT_MS // 1000} seconds."
-            " Wait until it is done, then give the same command again.", 6
-        )
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
-        return Misuse(f"The ledger is damaged ({error}). Run `equipoise verify`.", 5)
-    if isinstance(error, apsw.IOError | apsw.ReadOnlyError | apsw.PermissionsError):
-        return Misuse(f"The ledger could not be written ({error}).", 6)
-    return error
+    @contextmanager
+    def _said_plainly(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            said = self._pen.plainly(error)
+            if said is error:
+                raise
+            raise said from error

@@ -24,6 +24,7 @@ import zstandard
 from equipoise.ledger import chain
 from equipoise.ledger.chain import Entry, Head
 from equipoise.ledger.journal import Draft
+from equipoise.ledger.place import Where
 from equipoise.ledger.store import Kept, Ledger, Run, require_name
 from equipoise.ledger.verify import verify
 from equipoise.ledger.words import unpack_reply
@@ -109,7 +110,7 @@ def drafts(carried: Iterable[Kept], name: str, before: int) -> Iterator[Draft]:
 
 
 def take(
-    path: Path, file: Path, name: str | None, check: Callable[[bytes], None] = lambda plan: None
+    path: Where, file: Path, name: str | None, check: Callable[[bytes], None] = lambda plan: None
 ) -> Carried:
     """Append the run in `file` to the ledger at `path`, under its own name or another.
 

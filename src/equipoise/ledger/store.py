@@ -1,33 +1,21 @@
-"""A ledger on disk: opened with its checks, read in bulk, appended to through its journal."""
+"""A ledger: opened with its checks, read in bulk, appended to through its journal."""
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
-import os
 import re
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
-
-import apsw
+from typing import Any, NamedTuple, Protocol
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
-from equipoise.ledger.disks import private_folder, require_local_disk
-from equipoise.ledger.journal import Draft, Journal, head_of
-from equipoise.ledger.opening import (
-    ShortOfHead,
-    check_version,
-    connect,
-    prepare,
-    require_safe_sqlite,
-    said_plainly,
-)
+from equipoise.ledger.journal import Draft, Journal, Pen
+from equipoise.ledger.opening import ShortOfHead
+from equipoise.ledger.place import Where
 from equipoise.terms import (
     Fault,
     Misuse,
@@ -37,8 +25,6 @@ from equipoise.terms import (
     Subject,
     canonical_json,
 )
-
-ROOM, CELL_BYTES = 256_000, 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +62,36 @@ class Recorded(NamedTuple):
     micros: int
     dictionary: int
     body: bytes
+
+
+# Written for both stores: places for values are $1, $2, and what only SQLite's planner is told
+# (`indexed by`, `not indexed`) is left out for PostgreSQL.
+OF_RUN = "i.seq > $1 and i.run = $1"
+OF_TRIALS = "i.run = $1 and i.key = any($3)"
+OUTCOME = (
+    " left join entries o indexed by one_outcome"
+    " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
+)
+RECORDED = (
+    "select i.key, i.stage, i.seq, i.attempt, i.request,"
+    " case when o.seq is not null and w.seq is null then 'erased'"
+    " else coalesce(o.kind, 'intent') end,"
+    " coalesce(o.status, 0), coalesce(o.micros, 0), coalesce(w.dictionary, 0),"
+    " coalesce(w.body, $2)"
+    f" from entries i not indexed{OUTCOME} left join words w on w.seq = o.seq"
+    f" where {OF_RUN} and i.kind = 'intent' order by i.seq"
+)
+ANSWERED = (
+    f"select i.key, i.stage, o.at from entries i not indexed{OUTCOME.replace(' left', '', 1)}"
+    f" where {OF_RUN} and i.kind = 'intent' and o.kind = 'reply' order by i.seq"
+)
+CALLS = (
+    "select s.body, r.body, r.dictionary, coalesce(o.kind, 'intent'), o.status, o.micros,"
+    " w.body, w.dictionary from entries i join requests r on r.id = i.request"
+    f" join subjects s on s.id = r.subject{OUTCOME}"
+    " left join words w on w.seq = o.seq"
+    " where i.kind = 'intent' and i.run = $1 order by i.seq"
+)
 
 
 class Kept(NamedTuple):
@@ -119,62 +135,100 @@ def require_name(name: str) -> None:
                      " and underscores. Choose another.")
 
 
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Some trials of a run, one worker's until the lease runs out; `fence` is its number."""
+
+    run: int
+    fence: int
+    trials: tuple[str, ...]
+    places: tuple[int, ...]
+
+
+class Charging(Protocol):
+    """What calls cost, in USD: at worst before, and as booked after."""
+
+    def worst(self, request: Request) -> float: ...
+    def booked(self, request: Request, outcome: Reply | Fault) -> float: ...
+
+
+class Store(Protocol):
+    """Where the rows lie. `rows` answers whole; `streamed` as it is read, for what is large."""
+
+    @property
+    def path(self) -> Where: ...
+    @property
+    def pen(self) -> Pen | None: ...
+    @property
+    def head_file(self) -> Path: ...
+    def rows(self, ask: str, given: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]: ...
+    def streamed(self, ask: str, given: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]: ...
+    def stamp(self, request: int) -> bytes: ...
+    def schema_faults(self) -> Iterator[str]: ...
+    def published(self) -> Head | None: ...
+    def publish(self, head: Head) -> None: ...
+    def require_room(self, cells: int) -> None: ...
+    def administering(self, name: str) -> AbstractContextManager[None]: ...
+    def close(self) -> None: ...
+
+
+def opened(where: Where, *, read_only: bool) -> Store:
+    """The store at a place; what a kind of store needs is imported when one is named."""
+    if isinstance(where, Path):
+        from equipoise.ledger.sqlite import SqliteFile
+
+        return SqliteFile.open(where, read_only=read_only)
+    from equipoise.ledger.postgres import PostgresDatabase
+
+    return PostgresDatabase.open(where, read_only=read_only)
+
+
 class Ledger:
     """Use `Ledger.open`. Reading never blocks writing.
 
     What a method returned for, or its future is done for, is durable.
     """
 
-    def __init__(self, path: Path, reader: apsw.Connection, journal: Journal | None) -> None:
-        self.path, self._db, self._journal = path, reader, journal
+    def __init__(self, store: Store) -> None:
+        self.store, self.path = store, store.path
+        self._journal = Journal(store.pen, words.Codec({})) if store.pen else None
         self._codec = words.Codec({})
+        self._lease: Lease | None = None
+        self._charging: Charging | None = None
+        self._in_flight: dict[int, tuple[Request, float]] = {}
 
     @classmethod
-    def open(cls, path: Path, *, read_only: bool = False) -> Ledger:
-        """Open or make the ledger at `path`.
+    def open(cls, where: Where, *, read_only: bool = False) -> Ledger:
+        """Open the ledger at a place; a file that is not there is made, a database never.
 
         Raises Misuse when it is damaged, shorter than its published head, of a newer version,
-        on a disk that cannot be written, or when this SQLite may lose commits.
+        cannot be reached or written, when this SQLite may lose commits, and when the role could
+        switch PostgreSQL's triggers off.
         """
-        require_safe_sqlite(apsw.sqlite_lib_version())
-        if read_only and not path.exists():
-            raise Misuse(
-                f"There is no ledger at {path}. Name one with --ledger, or make one with"
-                " `equipoise run`.", 2
-            )
-        with said_plainly(path):
-            if not (path.exists() and path.stat().st_size) and chain.published(path):
-                raise Misuse(
-                    f"The ledger {path} is gone or empty, but its published head"
-                    f" {chain.head_file(path).name} is not. Put back the copy that matches the"
-                    " head, or move the head away to begin anew.", 5
-                )
-            journal = None
-            if not read_only:
-                require_local_disk(path)
-                private_folder(path.parent)
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-                db = connect(path)
-                prepare(db)
-                journal = Journal(db, words.Codec({}))
-            reader = connect(path)
-            check_version(reader, path)
-            ledger = cls(path, reader, journal)
+        ledger = cls(opened(where, read_only=read_only))
+        try:
             ledger._check_head()
+        except BaseException:
+            ledger._let_go()
+            raise
         return ledger
 
     def _check_head(self) -> None:
-        known = chain.published(self.path)
+        known = self.store.published()
         if known is None:
             return
-        row = self._db.execute("select link from entries where seq = ?", (known.rows,)).get
+        row = self._value("select link from entries where seq = $1", (known.rows,))
         if known.rows < 0 or (known.rows and (row is None or row.hex() != known.link)):
             raise ShortOfHead(
                 f"The ledger {self.path} holds {self.head().rows} entries, and they do not reach"
                 f" its published head {known}: it was cut short, replaced or changed."
                 " Put back the copy that matches the head, or move"
-                f" {chain.head_file(self.path).name} away if you accept the loss.", 5
+                f" {self.store.head_file} away if you accept the loss.", 5
             )
+
+    def _value(self, ask: str, given: Sequence[Any] = ()) -> Any:
+        """The first column of the first row, None where there is none."""
+        return next((row[0] for row in self.store.rows(ask, given)), None)
 
     @property
     def journal(self) -> Journal:
@@ -182,18 +236,36 @@ class Ledger:
             raise Misuse(f"The ledger {self.path} was opened for reading only.", 6)
         return self._journal
 
+    def under(self, lease: Lease, charging: Charging) -> Ledger:
+        """This ledger as the holder of a lease works with it: its trials, written under its fence.
+
+        An intent whose lease has run out is refused with LeaseLost, and one that does not fit
+        under the cap of the run's workers with OverCap; what came of an intent is always written.
+        """
+        same = Ledger.__new__(Ledger)
+        same.__dict__.update(self.__dict__)
+        same._lease, same._charging, same._in_flight = lease, charging, {}
+        return same
+
     def close(self) -> None:
-        """Publish the head if anything may have been written, and let go of the file."""
+        """Publish the head if anything may have been written, and let go of the store."""
         try:
             if self._journal is not None:
                 head = self._journal.close()
                 if head.rows:
-                    chain.publish(head, self.path)
+                    self.store.publish(head)
         finally:
-            self._db.close()
+            self.store.close()
+
+    def _let_go(self) -> None:
+        if self.store.pen is not None:
+            self.store.pen.close()
+        self.store.close()
 
     def head(self) -> Head:
-        return head_of(self._db)
+        for seq, link in self.store.rows("select seq, link from entries order by seq desc limit 1"):
+            return Head(seq, link.hex())
+        return Head(0, chain.ROOT.hex())
 
     def register(self, name: str, registration: bytes, stimuli: Mapping[str, str]) -> Run:
         """Write a run's registration and its stimuli down, unless they are on record already.
@@ -215,7 +287,7 @@ class Ledger:
 
     def stimuli(self, stamp: str) -> dict[str, str]:
         """The files of a suite as they were shown, by name."""
-        body = self._db.execute("select body from stimuli where stamp = ?", (stamp,)).get
+        body = self._value("select body from stimuli where stamp = $1", (stamp,))
         if body is None:
             raise Misuse(f"The ledger {self.path} does not hold the stimuli {stamp[:12]}.", 5)
         return dict(json.loads(words.Codec({}).restore(body, words.PLAIN)))
@@ -225,7 +297,7 @@ class Ledger:
 
     def runs(self) -> list[Run]:
         """Every registered run, oldest first."""
-        rows = self._db.execute(
+        rows = self.store.rows(
             "select seq, key, at, dictionary, body from entries join words using (seq)"
             " where kind = 'run' order by seq"
         )
@@ -236,48 +308,27 @@ class Ledger:
     def recorded(self, run: int, *, first: bool = False) -> dict[tuple[str, str], Recorded]:
         """What is on record for a run, by (trial, stage): its newest attempt's newest word.
 
-        With `first`, its first attempt's instead.
+        With `first`, its first attempt's instead. Under a lease, what is on record for its trials.
         """
-        rows = self._db.execute(
-            "select i.key, i.stage, i.seq, i.attempt, i.request,"
-            " case when o.seq is not null and w.seq is null then 'erased'"
-            " else coalesce(o.kind, 'intent') end,"
-            " coalesce(o.status, 0), coalesce(o.micros, 0), coalesce(w.dictionary, 0),"
-            " coalesce(w.body, x'')"
-            " from entries i not indexed left join entries o indexed by one_outcome"
-            " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
-            " left join words w on w.seq = o.seq"
-            " where i.seq > ?1 and i.run = ?1 and i.kind = 'intent'"
-            f" order by i.seq {'desc' if first else ''}", (run,)
-        )
+        ask, given = RECORDED, [run, b""]
+        if self._lease is not None:
+            ask = ask.replace(OF_RUN, OF_TRIALS)
+            given.append(list(self._lease.trials))
+        rows = self.store.rows(ask + (" desc" if first else ""), given)
         return {(row[0], row[1]): row for row in map(Recorded._make, rows)}
 
     def answered(self, run: int) -> dict[tuple[str, str], int]:
         """When each reply of a run was on record, by (trial, stage): microseconds since 1970."""
-        rows = self._db.execute(
-            "select i.key, i.stage, o.at from entries i not indexed join entries o indexed by"
-            " one_outcome on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
-            " where i.seq > ?1 and i.run = ?1 and i.kind = 'intent' and o.kind = 'reply'"
-            " order by i.seq", (run,)
-        )
+        rows = self.store.rows(ANSWERED, (run,))
         return {(key, stage): at for key, stage, at in rows}
 
     def stamp(self, request: int) -> bytes:
         """The stamp of a recorded request."""
-        stamp: bytes = self._db.execute("select stamp from requests where id = ?", (request,)).get
-        return stamp
+        return self.store.stamp(request)
 
     def calls(self, run: int) -> Iterator[Sent]:
         """Every try at every call of a run, in the order in which they were begun."""
-        rows = self._db.execute(
-            "select s.body, r.body, r.dictionary, coalesce(o.kind, 'intent'), o.status, o.micros,"
-            " w.body, w.dictionary from entries i join requests r on r.id = i.request"
-            " join subjects s on s.id = r.subject"
-            " left join entries o indexed by one_outcome"
-            " on o.intent = i.seq and o.kind in ('reply','fault','unknown')"
-            " left join words w on w.seq = o.seq"
-            " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
-        )
+        rows = self.store.streamed(CALLS, (run,))
         subjects: dict[str, Subject] = {}
         for who, sent, coded, kind, status, micros, body, dictionary in rows:
             if who not in subjects:
@@ -291,15 +342,15 @@ class Ledger:
         """Every entry of a run in order, with all that it carries."""
         gone = {
             seq: bytes.fromhex(json.loads(self.restore(body, number))["commitment"])
-            for seq, body, number in self._db.execute(
+            for seq, body, number in self.store.rows(
                 "select e.intent, w.body, w.dictionary from entries e join words w"
-                " on w.seq = e.seq where e.kind = 'erased' and e.run = ?", (run,))
+                " on w.seq = e.seq where e.kind = 'erased' and e.run = $1", (run,))
         }
-        rows = self._db.execute(
+        rows = self.store.streamed(
             "select e.seq, e.kind, e.key, e.stage, e.attempt, e.intent, e.at, e.micros, e.status,"
             " e.link, s.body, r.body, r.dictionary, w.body, w.dictionary from entries e"
             " left join requests r on r.id = e.request left join subjects s on s.id = r.subject"
-            " left join words w on w.seq = e.seq where e.run = ? order by e.seq", (run,)
+            " left join words w on w.seq = e.seq where e.run = $1 order by e.seq", (run,)
         )
         for row in rows:
             seq = row[0]
@@ -324,7 +375,7 @@ class Ledger:
     def all_words(self) -> Iterator[tuple[int, str, str, str, bytes]]:
         """What every reply, fault and note carries, with where it stands: its number, its run's
         name, cell and stage."""
-        rows = self._db.execute(
+        rows = self.store.streamed(
             "select e.seq, r.key, coalesce(i.key, e.key, ''), coalesce(i.stage, ''),"
             " w.body, w.dictionary from entries e join words w on w.seq = e.seq"
             " join entries r on r.seq = e.run left join entries i on i.seq = e.intent"
@@ -335,16 +386,15 @@ class Ledger:
 
     def tried(self, run: int) -> tuple[int, int]:
         """How many questions of a run were asked, and how many of them more than once."""
-        [(asked, again)] = self._db.execute(
-            "select count(*), coalesce(sum(tries > 1), 0) from (select count(*) as tries"
-            " from entries where run = ? and kind = 'intent' group by key, stage)", (run,))
+        [(asked, again)] = self.store.rows(
+            "select count(*), coalesce(sum(case when tries > 1 then 1 else 0 end), 0)"
+            " from (select count(*) as tries from entries where run = $1 and kind = 'intent'"
+            " group by key, stage) as questions", (run,))
         return int(asked), int(again)
 
     def restore(self, body: bytes, dictionary: int) -> bytes:
         if not self._codec.knows(dictionary):
-            trained = self._db.execute(
-                "select bytes from dictionaries where id = ?", (dictionary,)
-            ).get
+            trained = self._value("select bytes from dictionaries where id = $1", (dictionary,))
             self._codec.add(dictionary, trained)
         return self._codec.restore(body, dictionary)
 
@@ -353,7 +403,13 @@ class Ledger:
     ) -> int:
         """Write down, durably, that this question is about to be sent."""
         entry = Entry("intent", run, trial, stage, attempt)
-        return await self.journal.hand_in(Draft(entry, request=request))
+        if self._lease is None or self._charging is None:
+            return await self.journal.hand_in(Draft(entry, request=request))
+        worst = self._charging.worst(request)
+        intent = await self.journal.hand_in(
+            Draft(entry, request=request, fence=self._lease.fence, charge=(1, worst)))
+        self._in_flight[intent] = request, worst
+        return intent
 
     def settle(
         self, run: int, intent: int, outcome: Reply | Fault, seconds: float
@@ -366,10 +422,20 @@ class Ledger:
         micros = round(1e6 * seconds)
         if isinstance(outcome, Reply):
             entry = Entry("reply", run, intent=intent, micros=micros, status=outcome.status)
-            return self.journal.hand_in(Draft(entry, words.pack_reply(outcome)))
+            packed = words.pack_reply(outcome)
+            return self.journal.hand_in(Draft(entry, packed, charge=self._owed(intent, outcome)))
         kind = "unknown" if outcome.sent else "fault"
         said = canonical_json({"kind": outcome.kind, "detail": outcome.detail})
-        return self.journal.hand_in(Draft(Entry(kind, run, intent=intent, micros=micros), said))
+        entry = Entry(kind, run, intent=intent, micros=micros)
+        return self.journal.hand_in(Draft(entry, said, charge=self._owed(intent, outcome)))
+
+    def _owed(self, intent: int, outcome: Reply | Fault) -> tuple[int, float] | None:
+        """What an outcome changes in what an intent was charged; None where nothing is charged."""
+        if self._charging is None or intent not in self._in_flight:
+            return None
+        request, worst = self._in_flight.pop(intent)
+        unsent = isinstance(outcome, Fault) and not outcome.sent
+        return -int(unsent), self._charging.booked(request, outcome) - worst
 
     def erase(self, seq: int, reason: str) -> None:
         """Take the words of one entry out, leaving a tombstone with the reason.
@@ -377,10 +443,9 @@ class Ledger:
         The tombstone keeps the commitment, so the chain still verifies. Raises Misuse when
         there are no such words.
         """
-        row = self._db.execute(
+        row = next(self.store.rows(
             "select run, salt, dictionary, body from entries join words using (seq)"
-            " where seq = ? and kind in ('reply','fault','unknown','note')", (seq,)
-        ).fetchone()
+            " where seq = $1 and kind in ('reply','fault','unknown','note')", (seq,)), None)
         if row is None:
             raise Misuse(f"Entry {seq} holds no words that can be erased.", 2)
         run, salt, number, body = row
@@ -391,15 +456,10 @@ class Ledger:
     def require_room(self, cells: int) -> None:
         """Stop before sending what could not be written down.
 
-        Raises Misuse when the disk has less than twice what `cells` more cells may take.
+        Raises Misuse when the disk has less than twice what `cells` more cells may take; the
+        disk of a database server is not seen from here, so there the writing itself stops.
         """
-        free, wanted = shutil.disk_usage(self.path.parent).free, ROOM + 2 * CELL_BYTES * cells
-        if free < wanted:
-            raise Misuse(
-                f"The disk that holds {self.path} has {free:,} bytes free; {cells:,} more cells"
-                f" want {wanted:,}. Nothing more was sent. Free some space, then give the same"
-                " command again.", 6
-            )
+        self.store.require_room(cells)
 
     def note(self, run: int, about: str, text: str) -> int:
         """Append a remark to a run: a reader that joined later, how it ended."""
@@ -407,36 +467,26 @@ class Ledger:
 
     def noted(self, run: int) -> list[Note]:
         """Every remark on a run, oldest first; those that were erased have no text."""
-        rows = self._db.execute(
+        rows = self.store.rows(
             "select e.seq, e.key, w.dictionary, w.body, e.at from entries e"
             " left join words w on w.seq = e.seq"
-            " where e.seq > ? and e.run = ? and e.kind = 'note' order by e.seq", (run, run)
+            " where e.seq > $1 and e.run = $1 and e.kind = 'note' order by e.seq", (run,)
         )
         return [Note(seq, about, self.restore(body, number).decode() if body else "", at)
                 for seq, about, number, body, at in rows]
 
     def intents(self, run: int) -> Iterator[tuple[int, bytes, bool]]:
         """Every intent of a run: its number, its request's stamp, and whether it is settled."""
-        rows = self._db.execute(
+        rows = self.store.rows(
             "select i.seq, r.stamp, o.seq is not null from entries i"
             " join requests r on r.id = i.request left join entries o on o.intent = i.seq"
             " and o.kind in ('reply','fault','unknown')"
-            " where i.kind = 'intent' and i.run = ? order by i.seq", (run,)
+            " where i.kind = 'intent' and i.run = $1 order by i.seq", (run,)
         )
         return ((seq, stamp, bool(settled)) for seq, stamp, settled in rows)
 
-    @contextmanager
-    def administering(self, name: str) -> Iterator[None]:
+    def administering(self, name: str) -> AbstractContextManager[None]:
         """Hold a run for this process; raises Misuse while another process holds it."""
         if "/" in name or "\0" in name:
             raise Misuse(f"The run's name {name!r} cannot be part of a file's name.")
-        lock = self.path.with_name(f"{self.path.name}.{name}.lock")
-        with os.fdopen(os.open(lock, os.O_CREAT | os.O_WRONLY, 0o600), "w") as held:
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise Misuse(
-                    f"Another process is administering the run {name!r} in {self.path}."
-                    " Wait until it is done, or give this run another name with --run.", 6
-                ) from error
-            yield
+        return self.store.administering(name)

@@ -7,15 +7,15 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import apsw
 from zstandard import ZstdError
 
 from equipoise.ledger import chain, words
 from equipoise.ledger.chain import Entry, Head
-from equipoise.ledger.opening import SCHEMA, ShortOfHead
-from equipoise.ledger.store import Ledger
+from equipoise.ledger.opening import ShortOfHead
+from equipoise.ledger.place import Unreadable, Where
+from equipoise.ledger.store import Ledger, Store, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Verification:
     faults: tuple[str, ...]
 
 
-def verify(path: Path, known: Head | None = None) -> Verification:
+def verify(where: Where, known: Head | None = None) -> Verification:
     """Derive the whole chain again.
 
     `known` is a head kept elsewhere; without it the head beside the file is held against
@@ -42,25 +42,25 @@ def verify(path: Path, known: Head | None = None) -> Verification:
     a ledger cut short or rewritten as a whole shows only against a head.
     """
     faults: list[str] = []
-    published = known or chain.published(path)
     try:
-        Ledger.open(path, read_only=True).close()
+        Ledger.open(where, read_only=True).close()
     except ShortOfHead as error:
         faults.append(str(error))
-    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    store = opened(where, read_only=True)
+    published = known or store.published()
     walked = Walked(Head(0, chain.ROOT.hex()), "", ())
     requests = unsettled = erased = 0
     try:
-        for check in (_schema_faults, _request_faults):
-            faults += _as_far_as_readable(check(db))
+        for found in (store.schema_faults(), _request_faults(store)):
+            faults += _as_far_as_readable(found)
         with _readable(faults):
-            walked = _walk(db, published.rows if published else 0)
+            walked = _walk(store, published.rows if published else 0)
             faults += walked.faults
-            requests, unsettled, erased = (db.execute(question).get for question in COUNTS)
+            requests, unsettled, erased = (next(store.rows(ask))[0] for ask in COUNTS)
         if published and walked.at_mark != published.link:
             faults.append(f"the chain does not pass through the known head {published}")
     finally:
-        db.close()
+        store.close()
     rows = walked.head.rows
     return Verification(
         rows, requests, unsettled, erased, walked.head, published, tuple(faults)
@@ -80,7 +80,7 @@ def _readable(faults: list[str]) -> Iterator[None]:
     """What cannot be read at all is one more thing that does not hold."""
     try:
         yield
-    except (apsw.Error, ZstdError, ValueError, KeyError, TypeError) as error:
+    except (apsw.Error, Unreadable, ZstdError, ValueError, KeyError, TypeError) as error:
         faults.append(f"the file is damaged and could not be read on: {error}")
 
 
@@ -91,32 +91,16 @@ def _as_far_as_readable(found: Iterator[str]) -> list[str]:
     return faults
 
 
-def _schema_faults(db: apsw.Connection) -> Iterator[str]:
-    """Triggers and tables must be the ones this ledger was made with."""
-    fresh = apsw.Connection(":memory:")
-    fresh.execute(SCHEMA)
-    ask = "select type || ' ' || name, sql from sqlite_schema where sql is not null"
-    wanted, found = dict(fresh.execute(ask)), dict(db.execute(ask))
-    for name in sorted(wanted.keys() | found.keys()):
-        if name.startswith("table sqlite_"):
-            continue
-        if wanted.get(name) != found.get(name):
-            yield f"{name} is not as the ledger was made (missing, added or changed)"
-    for line in db.execute("pragma quick_check"):
-        if line[0] != "ok":
-            yield f"the file is damaged: {line[0]}"
-
-
-def _request_faults(db: apsw.Connection) -> Iterator[str]:
-    codec = words.Codec(dict(db.execute("select id, bytes from dictionaries")))
-    subjects = dict(db.execute("select id, stamp from subjects"))
-    for number, stamp, body in db.execute("select id, stamp, body from subjects"):
+def _request_faults(db: Store) -> Iterator[str]:
+    codec = words.Codec(dict(db.rows("select id, bytes from dictionaries")))
+    subjects = dict(db.rows("select id, stamp from subjects"))
+    for number, stamp, body in db.rows("select id, stamp, body from subjects"):
         if hashlib.sha256(body.encode()).hexdigest() != stamp:
             yield f"subject {number} is not what its stamp names"
-    for stamp, body in db.execute("select stamp, body from stimuli"):
+    for stamp, body in db.rows("select stamp, body from stimuli"):
         if hashlib.sha256(codec.restore(body, words.PLAIN)).hexdigest() != stamp:
             yield f"stimuli {stamp[:12]} are not what their stamp names"
-    rows = db.execute("select id, stamp, subject, dictionary, body from requests")
+    rows = db.streamed("select id, stamp, subject, dictionary, body from requests")
     for number, stamp, subject, dictionary, body in rows:
         sent = _restored(codec, body, dictionary)
         told = subjects.get(subject, "").encode() + b"\n" + (sent or b"")
@@ -140,14 +124,14 @@ class Walked:
     faults: tuple[str, ...]
 
 
-def _walk(db: apsw.Connection, mark: int) -> Walked:
+def _walk(db: Store, mark: int) -> Walked:
     """Derive each link from the one stored before it; `mark` is the row of a known head.
 
     So one change shows at the entry it was made to, and not at every entry after it.
     """
-    codec = words.Codec(dict(db.execute("select id, bytes from dictionaries")))
+    codec = words.Codec(dict(db.rows("select id, bytes from dictionaries")))
     tombstones = _tombstones(db, codec)
-    rows = db.execute(
+    rows = db.streamed(
         "select e.seq, e.kind, e.run, e.key, e.stage, e.attempt, e.intent, e.at, e.micros,"
         " e.status, e.link, w.salt, w.dictionary, w.body, r.salt, r.stamp"
         " from entries e left join words w on w.seq = e.seq"
@@ -172,8 +156,8 @@ def _walk(db: apsw.Connection, mark: int) -> Walked:
     return Walked(Head(last, link.hex()), at_mark, tuple(faults))
 
 
-def _tombstones(db: apsw.Connection, codec: words.Codec) -> dict[int, bytes]:
-    rows = db.execute(
+def _tombstones(db: Store, codec: words.Codec) -> dict[int, bytes]:
+    rows = db.rows(
         "select intent, dictionary, body from entries join words using (seq) where kind = 'erased'"
     )
     return {
