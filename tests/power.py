@@ -19,7 +19,7 @@ Change = tuple[str, int, bytes]
 
 def pen(ledger) -> apsw.Connection:
     """The connection that a ledger writes with."""
-    return ledger.journal._db
+    return ledger.journal._pen._db
 
 
 class Disk(apsw.VFS):

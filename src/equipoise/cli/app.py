@@ -87,7 +87,7 @@ class Place(click.ParamType[Any]):
         from equipoise.ledger.place import place
 
         if not isinstance(value, str):
-            return cast(Where, value)
+            return cast("Where", value)
         source = ctx.get_parameter_source(param.name or "") if ctx and param else None
         return place(value, hidden=source is ParameterSource.ENVIRONMENT)
 
