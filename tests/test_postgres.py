@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 import killed
-from equipoise.ledger import Database, Ledger, place, verify
+from equipoise.ledger import Cap, Database, Ledger, open_book, place, verify
 from equipoise.ledger.chain import publish
 from equipoise.ledger.postgres_roles import lay_out
 from equipoise.terms import Misuse, Reply
@@ -382,3 +382,64 @@ def test_doctor_says_what_a_database_lacks(equipoise, server, where):
     bare = server.database(laid_out=False)
     code, out, _ = equipoise("doctor", "--ledger", bare.url)
     assert "There is no ledger here yet" in out
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_book_of_budgets_in_a_database_is_the_book_beside_a_file(where, tmp_path, seed):
+    rng, books = random.Random(seed), [open_book(tmp_path / "l.db"), open_book(where)]
+    for _ in range(80):
+        act = rng.choice(["set_cap", "reserve_slice", "reserve_slice", "release", "settled"])
+        budget, run = rng.choice("ab"), rng.choice("rst")
+        given = ((Cap(rng.choice([None, 8.0, 64.0]), rng.choice([None, 100])),)
+                 if act == "set_cap" else
+                 (run, rng.choice([0.0, 0.25, 4.0]), rng.choice([0, 1, 7])))
+        if act != "set_cap" and books[0].totals(budget) is None:
+            continue
+        one, other = (getattr(book, act)(budget, *given) for book in books)
+        assert one == other
+        for ask in (lambda book: [book.totals(b) for b in "ab"],
+                    lambda book: [book.open_shares(b) for b in "ab"],
+                    lambda book: [book.budgets(r) for r in "rst"]):
+            assert ask(books[0]) == ask(books[1])
+    for book in books:
+        book.close()
+
+
+def test_one_process_at_a_time_spends_for_a_run(where):
+    one, other = open_book(where), open_book(where)
+    assert not other.alive("r")
+    with one.spending("r") as ours, other.spending("r", wait=False) as theirs:
+        assert (ours, theirs, other.alive("r")) == (True, False, True)
+    assert not other.alive("r")
+    one.close()
+    other.close()
+
+
+def test_a_cap_holds_over_sessions_of_a_run_in_a_database(equipoise, where):
+    asked = ("run", "fingerprint", "--suite", "demo", "--subject", "planted:holds", "--run", "r1",
+             "--ledger", where.url)
+    assert equipoise(*asked, "--max-calls", 40)[0] == 7
+    assert equipoise(*asked, "--max-calls", 40)[0] == 7
+    assert rows(where, "select count(*) from entries where kind = 'intent'") == [(40,)]
+    code, _, err = equipoise(*asked, "--max-calls", 200)
+    assert code == 0, err
+    code, out, _ = equipoise("costs", "r1", "--ledger", where.url)
+    assert code == 0 and "144" in out
+
+
+def test_a_run_goes_from_a_database_to_a_file_and_back(equipoise, where, server):
+    asked = ("run", "fingerprint", "--suite", "demo", "--subject", "planted:flips-coins",
+             "--run", "r1")
+    assert equipoise(*asked, "--ledger", where.url)[0] == 0
+    exported = equipoise("export", "r1", "--format", "run", "-o", "r1.run", "--ledger", where.url)
+    assert exported[0] == 0, exported
+    again = server.database()
+    for place_ in ("again.db", again.url):
+        code, _, err = equipoise("import", "r1.run", "--ledger", place_)
+        assert code == 0, err
+        assert equipoise("export", "r1", "--ledger", place_)[1] == (
+            equipoise("export", "r1", "--ledger", where.url)[1])
+    assert verify(again).faults == ()
+    code, _, err = equipoise("backup", "copy.db", "--ledger", where.url)
+    assert code == 0, err
+    assert equipoise("backup", "copy.db", "--ledger", where.url)[0] == 2
