@@ -55,6 +55,8 @@ bench: $(READY) ## Speed, as ratios in one run.
 	@UV=$$(command -v uv || echo $(BIN)/uv); \
 	"$$UV" pip install -q --python $(BIN)/python -c constraints.txt --group bench
 	@$(BIN)/python benchmarks/permutation.py
+	@$(BIN)/python benchmarks/scoring.py
+	@$(BIN)/python benchmarks/ray_workers.py
 	@$(BIN)/python benchmarks/agreement.py
 	@$(BIN)/python benchmarks/run.py
 	@$(BIN)/equipoise models pull smollm2-135m >/dev/null && $(BIN)/python benchmarks/local_model.py
