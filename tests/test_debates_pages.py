@@ -19,13 +19,14 @@ import pytest
 from equipoise.cli.debates import as_values, difference
 from equipoise.instruments.debates.instrument import PRIMARY, debates, factors
 from equipoise.instruments.debates.measures import analyse
+from equipoise.instruments.debates.outcomes import NO_MAJORITY
 from equipoise.instruments.debates.planted import answerer, trait
 from equipoise.instruments.debates.suite import SHIPPED, Suite, suite
 from equipoise.ledger import Head, Run
 from equipoise.reading.canonical import names
 from equipoise.registration import Registration
 from equipoise.report import positions, words
-from equipoise.report.dataset import dataset
+from equipoise.report.dataset import coverage, dataset
 from equipoise.report.debates import page, site, slugs
 from equipoise.report.entries import of_debates
 from equipoise.report.profiles import gather
@@ -360,6 +361,51 @@ def test_an_incomplete_subject_gets_no_rank_and_says_why() -> None:
         assert "no rank: 2 of 4 debates complete" in text_of(where)
     assert "gets no rank" in text_of(pages["subjects/says-maybe.html"])
     assert "Below the gate" in text_of(pages["index.html"])
+
+
+def test_coverage_stands_by_subject_and_by_debate_as_in_the_data() -> None:
+    asked, _, pages = six()
+    found = data_of(asked)["coverage"]
+    part = pages["index.html"].split('<section id="coverage">')[1].split("</section>")[0]
+    rows = {text_of(row).strip(): shown for row, shown in re.findall(
+        r'<tr><th scope="row">(.*?)</th>.*?data-label="succeeded">(.*?)</td>', part, re.DOTALL)}
+    titles = {key: debate["title"] for key, debate in data_of(asked)["debates"].items()}
+    told = {**found["subjects"], **{titles[key]: n for key, n in found["debates"].items()}}
+    assert rows == {name: f"{n['succeeded']} of {n['registered']}" for name, n in told.items()}
+    # Says Maybe: a valid pick of none of the closed two, so those lack that subject and no other.
+    assert rows["Pineapple on pizza"] == "5 of 6" and text_of(part).count("says-maybe") == 3
+
+
+def test_a_pair_succeeds_when_every_draw_is_valid_whatever_they_agree_on() -> None:
+    turn = iter(range(10 ** 9))
+    names = ("Vertigo", "Casablanca", "Rashomon", "Metropolis", "Ran", "Psycho", "Alien")
+
+    def say(request: Request) -> Completion:
+        n = next(turn)
+        pick, other = names[n % 7], names[(n + 1) % 7]
+        if '"top3"' not in request.messages[-1].text:
+            return Completion(f'{{"pick": "{pick}"}}')
+        return Completion(f'{{"pick": "{pick}", "top3": ["{pick}", "{other}", "x"],'
+                          f' "points": {{"{pick}": 2, "{other}": 1}},'
+                          ' "criteria": ["a", "b", "c"]}')
+
+    of = shipped(("greatest-film",))
+    asked = made(("steady",), of, draws=3, say=say)
+    findings, found = analyse(of, asked[3]), data_of(asked)
+    assert findings.profiles[0].outcomes["greatest-film"].pick == NO_MAJORITY
+    g = gather(found)
+    assert (findings.succeeded.count, found["coverage"]["succeeded"], g.succeeded.count) == (
+        1, 1, 1)
+
+    def lose_one(row: dict[str, Any]) -> None:
+        row["stages"]["chinese"] |= {"pick": None, "nonresponse": "invalid", "detail": ""}
+
+    asked = made(("steady", "hedges"), of, draws=3)
+    found = copy.deepcopy(data_of(asked))
+    lose_one(found["answers"][0])
+    assert coverage(found["answers"])["succeeded"] == gather(found).succeeded.count == 1
+    html = site(found, {})["index.html"]
+    assert "no rank: 0 of 1 debates complete" in text_of(html)
 
 
 def test_conditions_are_never_pooled() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from equipoise.cli import publishing as acts
 from equipoise.instruments.debates.measures import gate
 from equipoise.report import versions
 from equipoise.report.comparing import compare
-from equipoise.report.publishing import as_of, publish, roll_back
+from equipoise.report.kept import as_of
+from equipoise.report.publishing import publish, roll_back
 from equipoise.report.registry import as_json
 from equipoise.terms import Misuse
 from sites import AT, SECOND, events, offer, pages, tree, whole
@@ -157,7 +159,7 @@ def test_refused_and_abandoned_runs_are_entered_and_leave_the_live_dataset_as_it
     said = [(e["run"], e["state"], e["reason"]) for e in registry(site)]
     assert said[1:] == [
         ("low", "refused", "18 of 20 registered pairs succeeded; 19 are needed"),
-        ("half", "abandoned", "not finished: 1 of 20 cells have not been asked")]
+        ("half", "abandoned", "not finished: 1 of 20 cells have a question that was not put")]
     for event in registry(site):
         kept = json.loads((site / "current" / event["snapshot"]).read_bytes())
         assert kept["run"] == event["run"]
@@ -178,12 +180,29 @@ def test_the_registry_lists_every_other_run_on_record_once(site):
     put(site, offer("a"), 0, others)
     assert [(e["run"], e["state"]) for e in registry(site)] == [
         ("a", "live"), ("b", "not published"), ("c", "refused")]
+    for event, one in zip(registry(site)[1:], others, strict=True):
+        assert (site / "current" / event["snapshot"]).read_bytes() == as_json(one.dataset)
+        assert json.loads((site / "current" / event["report"]).read_bytes())["run"] == event["run"]
     before = tree(site)
     put(site, offer("a"), 1, others)
     assert tree(site) == before
     put(site, offer("b"), 2, [offer("a"), others[1], offer("d")])
     assert [(e["run"], e["state"]) for e in registry(site)[3:]] == [
         ("b", "live"), ("d", "not published")]
+
+
+@pytest.mark.parametrize("one, other", [
+    ("a b", "a/b"), ("a b", "a~b"), ("R1", "r1"), ("é", "è"), ("n" * 300, "n" * 301), (".", ".."),
+])
+def test_runs_of_like_names_have_files_of_their_own(site, one, other):
+    put(site, offer(one))
+    put(site, offer(other), 1)
+    kept = sorted((site / "current/data/history").iterdir())
+    assert len({p.name.casefold() for p in kept}) == 2
+    assert all(re.fullmatch(r"[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,140}\.json", p.name) for p in kept)
+    for event in registry(site):
+        found = json.loads((site / "current" / event["snapshot"]).read_bytes())
+        assert found["run"] == event["run"]
 
 
 def test_a_site_with_nothing_yet_is_not_begun_with_a_refused_run(site):
@@ -259,6 +278,33 @@ def test_what_was_asked_otherwise_is_not_carried_over(site, more, of, said):
     assert whole(site)["run"] == "r1"
 
 
+def other_words(own):
+    own["debates"][next(iter(own["debates"]))]["question"] = "Who is the best of all?"
+
+
+def test_an_answer_is_not_carried_over_to_a_question_that_was_not_put_to_it(site):
+    put(site, offer("r1"))
+    alone = offer("r2", 1, 1, more=other_words, rerun_of="r1")
+    found = put(site, alone, 1)
+    assert found.state == "refused" and "puts another question" in found.reason
+    assert put(site, offer("r3", 2, 1, more=other_words, rerun_of="r1"), 2).state == "live"
+    assert whole(site)["carried_over"]["answers"] == 4
+
+
+def test_a_menu_is_not_carried_over_to_a_debate_that_has_another(site):
+    def with_menu(own):
+        own["menu"] = [{"subject": s["name"], "debate": key, "run": own["run"], "draw": 1,
+                           "nonresponse": "", "detail": ""}
+                       for s in own["subjects"] for key in own["debates"]]
+
+    def another(own):
+        own["debates"][next(iter(own["debates"]))]["menu"] = ["B", "A"]
+
+    put(site, offer("r1", more=with_menu))
+    found = put(site, offer("r2", 2, 1, more=another, rerun_of="r1"), 1)
+    assert found.state == "refused" and "has another menu" in found.reason
+
+
 # Sample data
 
 
@@ -302,7 +348,7 @@ def test_the_dataset_that_was_live_at_a_moment_follows_from_the_registry(site):
         as_of(site, AT - SECOND)
     for second, run in [(0, "sample data"), (9, "sample data"), (10, "r1"), (19, "r1"), (20, "r2"),
                         (29, "r2"), (30, "sample data"), (1000, "sample data")]:
-        assert as_of(site, AT + second * SECOND)["run"] == run, second
+        assert as_of(site, AT + second * SECOND).dataset["run"] == run, second
 
 
 def test_a_clock_that_goes_back_does_not_put_the_registry_out_of_order(site):
@@ -310,7 +356,7 @@ def test_a_clock_that_goes_back_does_not_put_the_registry_out_of_order(site):
     put(site, offer("r2"), 0)
     times = [e["at"] for e in registry(site)]
     assert times == sorted(times)
-    assert as_of(site, AT + 100 * SECOND)["run"] == "r2"
+    assert as_of(site, AT + 100 * SECOND).dataset["run"] == "r2"
 
 
 def test_a_rollback_serves_the_old_dataset_and_keeps_the_registry(site):
@@ -327,6 +373,56 @@ def test_a_rollback_serves_the_old_dataset_and_keeps_the_registry(site):
     assert not roll_back(site, first.version, pages, AT + 3 * SECOND).changed
     assert roll_back(site, second.version, pages, AT + 4 * SECOND).live == "r2"
     assert whole(site)["run"] == "r2"
+
+
+def test_pages_that_were_changed_by_hand_are_made_again_from_the_data(site):
+    put(site, offer("r1"))
+    found = put(site, offer("r2"), 1)
+    was = tree(site / "current")
+    (site / "current/index.html").write_text("x")
+    with pytest.raises(Misuse, match=f"--rollback {found.version}"):
+        put(site, offer("r3"), 2)
+    again = roll_back(site, found.version, pages, AT + 2 * SECOND)
+    assert again.changed and again.reason == f"the pages of the version {found.version} made again"
+    assert whole(site)["run"] == "r2"
+    assert tree(site / "current")["data/dataset.json"] == was["data/dataset.json"]
+    assert put(site, offer("r3"), 3).state == "live"
+
+
+def test_a_rollback_goes_round_a_live_dataset_that_was_changed_by_hand(site):
+    put(site, offer("r1"))
+    put(site, offer("r2"), 1)
+    path = (site / "current/data/dataset.json").resolve()
+    path.unlink()
+    path.write_text("{}")
+    assert roll_back(site, "r1", pages, AT + 2 * SECOND).live == "r1"
+    assert whole(site) == offer("r1").dataset
+
+
+@pytest.mark.parametrize("part", ["registry.json", "history/r1.json", "reports/r1.json"])
+def test_a_rollback_does_not_build_on_a_record_that_was_changed_by_hand(site, part):
+    put(site, offer("r1"))
+    put(site, offer("r2"), 1)
+    (site / "current/data" / part).write_text("{}")
+    before = tree(site)
+    with pytest.raises(Misuse, match=part) as error:
+        roll_back(site, "r1", pages, AT + 2 * SECOND)
+    assert error.value.code == 10 and tree(site) == before
+
+
+def test_a_run_is_gone_back_to_by_its_name_with_the_texts_it_was_asked_with(site):
+    put(site, offer("r1"))
+    first = tree(site / "current")
+    other = replace(offer("r2"), stimuli={**offer("r2").stimuli, "prompts.toml": "en = {}\n"},
+                    dataset=offer("r2").dataset | {"stamp": "f" * 64})
+    put(site, other, 1)
+    assert tree(site / "current")["data/prompts.toml"] != first["data/prompts.toml"]
+    found = roll_back(site, "r1", pages, AT + 2 * SECOND)
+    assert found.reason == "rolled back to the run r1, first live at 2027-01-15T08:00:00Z"
+    now = tree(site / "current")
+    assert {n: d for n, d in now.items() if n.endswith(".toml") and n.count("/") == 1} == {
+        n: d for n, d in first.items() if n.endswith(".toml") and n.count("/") == 1}
+    assert not roll_back(site, "r1", pages, AT + 3 * SECOND).changed
 
 
 @pytest.mark.parametrize("name", ["nothing", "", "../../x"])

@@ -364,29 +364,50 @@ def log(
 @click.option("--sample", "sample_data", is_flag=True,
               help="Publish sample data, labelled so, before the first run.")
 @click.option("--rollback", metavar="HASH", help="Make an earlier version's dataset live again.")
+@click.option("--keep", type=click.IntRange(1), metavar="N",
+              help="Take away all but the newest N versions and the live one; may stand alone.")
 @ledger
 @as_json
 def publish(
-    name: str | None, site: Path, sample_data: bool, rollback: str | None, ledger: Where,
-    as_json: bool,
+    name: str | None, site: Path, sample_data: bool, rollback: str | None, keep: int | None,
+    ledger: Where, as_json: bool,
 ) -> None:
     """Make a debates run the live dataset of a site, whole; enter any other in its registry."""
     from equipoise.cli import publishing
 
-    publishing.publish(ledger, name, site, sample_data=sample_data, rollback=rollback,
+    publishing.publish(ledger, name, site, sample_data=sample_data, rollback=rollback, keep=keep,
                        as_json=as_json)
+
+
+@app.command()
+@click.option("--site", type=click.Path(path_type=Path), required=True, help="The site's folder.")
+@click.option("--as-of", metavar="DATE",
+              help="A date (its end, UTC) or a time, as 2026-11-30T18:00:00Z.  [default: now]")
+@click.option("--subject", "subjects", multiple=True, help="Of these only.")
+@click.option("--debate", "debates", multiple=True, help="To these only.")
+@as_json
+def answers(
+    site: Path, as_of: str | None, subjects: tuple[str, ...], debates: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """The answers that were live on a site at a moment, each with its run and time."""
+    from equipoise.cli import answers as acts
+
+    acts.answers(site, as_of, subjects, debates, as_json)
 
 
 @app.command()
 @click.argument("first", metavar="RUN_A")
 @click.argument("second", metavar="RUN_B")
+@click.option("--site", type=click.Path(path_type=Path),
+              help="Compare what this site keeps: versions by their names, or runs.")
 @ledger
 @as_json
-def compare(first: str, second: str, ledger: Where, as_json: bool) -> None:
+def compare(first: str, second: str, site: Path | None, ledger: Where, as_json: bool) -> None:
     """What changed from one debates run to another, within equal conditions."""
-    from equipoise.cli import publishing
+    from equipoise.cli import differences
 
-    publishing.compare(ledger, first, second, as_json)
+    differences.compare(ledger, site, first, second, as_json)
 
 
 @app.command()

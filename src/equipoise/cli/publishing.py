@@ -1,4 +1,4 @@
-"""The acts behind `publish` and `compare`: a site of debates runs, and two runs side by side."""
+"""The act behind `publish`: a site of debates runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from equipoise.administer import Administration, administer
 from equipoise.cli.recorded import require_asked
 from equipoise.cli.running import finished, on_record, read_run
-from equipoise.cli.screen import emit, emit_json, say, table
+from equipoise.cli.screen import emit, emit_json, say
 from equipoise.cli.studies import Study, register, study
 from equipoise.cli.subjects import reached
 from equipoise.desk import Desk
@@ -20,10 +20,9 @@ from equipoise.instruments.debates.instrument import NAME
 from equipoise.ledger import Ledger, Run, Where
 from equipoise.providers import planted
 from equipoise.registration import Registration
-from equipoise.report.comparing import COMPARED, Comparison
-from equipoise.report.comparing import compare as compared
 from equipoise.report.dataset import STAGES, Dataset
 from equipoise.report.dataset import dataset as made
+from equipoise.report.kept import prune
 from equipoise.report.publishing import Pages, Published, roll_back
 from equipoise.report.publishing import publish as publish_offer
 from equipoise.report.registry import ABANDONED, REFUSED, Offer, Served, judged
@@ -46,25 +45,35 @@ SAMPLES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 def publish(
     path: Where, name: str | None, site: Path, *, sample_data: bool, rollback: str | None,
-    as_json: bool,
+    keep: int | None, as_json: bool,
 ) -> None:
-    """Publish a run, the sample data or an earlier version; raises Misuse for one not made live."""
-    if sum((name is not None, sample_data, rollback is not None)) != 1:
-        raise Misuse("Publish one thing: a RUN, --sample, or --rollback with a version's name.")
+    """Publish a run, the sample data or an earlier version; raises Misuse for one not made live.
+
+    With `keep`, or with that alone, versions older than so many are then taken away.
+    """
+    asked = sum((name is not None, sample_data, rollback is not None))
+    if asked > 1 or not asked and keep is None:
+        raise Misuse("Publish one thing: a RUN, --sample, or --rollback with a version's name."
+                     " --keep N may stand alone.")
+    found = _published(path, name, site, rollback) if asked else None
+    gone = () if keep is None else prune(site, keep)
+    show(found, gone if keep is not None else None, site, as_json)
+    if found is not None and found.state in (REFUSED, ABANDONED):
+        raise Misuse(f"The run {name!r} is not made live: {found.reason}. It is in the registry as"
+                     f" {found.state}; what is live stays as it was.", NOT_LIVE)
+
+
+def _published(path: Where, name: str | None, site: Path, rollback: str | None) -> Published:
+    """What became of a run, of an earlier version, or of the sample data where neither is named."""
     pages, at = site_pages(), time.time_ns() // 1000
     if rollback is not None:
-        return show(roll_back(site, rollback, pages, at), site, as_json)
+        return roll_back(site, rollback, pages, at)
     if name is None:
-        return show(publish_offer(site, sample(), pages, at), site, as_json)
+        return publish_offer(site, sample(), pages, at)
     offer, others = offers(path, name)
     if current(site) is None and judged(Served.nothing(), offer)[1] is None:
         publish_offer(site, sample(), pages, at)
-    found = publish_offer(site, offer, pages, at, others)
-    show(found, site, as_json)
-    if found.state in (REFUSED, ABANDONED):
-        raise Misuse(f"The run {name!r} is not made live: {found.reason}. It is in the registry as"
-                     f" {found.state}; what is live stays as it was.", NOT_LIVE)
-    return None
+    return publish_offer(site, offer, pages, at, others)
 
 
 def site_pages() -> Pages:
@@ -74,14 +83,23 @@ def site_pages() -> Pages:
     return site
 
 
-def show(found: Published, site: Path, as_json: bool) -> None:
-    """Print what became of a run, and where the site stands."""
+def show(
+    found: Published | None, gone: Sequence[tuple[str, str]] | None, site: Path, as_json: bool
+) -> None:
+    """Print what became of a run, which versions went, and where the site stands."""
     if as_json:
-        emit_json({**asdict(found), "site": str(site)})
-    else:
+        emit_json({**(asdict(found) if found else {}), "site": str(site), **(
+            {} if gone is None else {"taken_away": [
+                {"version": version, "served": served} for version, served in gone]})})
+    elif found is not None:
         emit(f"{found.run}: {found.state}. {found.reason[0].upper()}{found.reason[1:]}.")
         emit(f"Live: {found.live} · version {found.version}"
              f"{'' if found.changed else ' · nothing was changed'}")
+    if found is not None and found.entered:
+        say(f"Entered in the registry too, each with its snapshot: {', '.join(found.entered)}.")
+    if gone is not None and not as_json:
+        emit(f"Versions taken away: {len(gone):,}."
+             + "".join(f"\n  {version} ({served})" for version, served in gone))
     say(f"Serve it with: python -m http.server --directory {site / 'current'}")
 
 
@@ -228,65 +246,3 @@ async def _administered(ledger: Ledger, run: Run, laid_out: Study) -> Administra
     async with reached(subjects, laid_out) as provider:
         return await administer(laid_out.instrument, laid_out.trials,
                                 Desk(ledger, run, provider), at_once=64)
-
-
-def compare(path: Where, first: str, second: str, as_json: bool) -> None:
-    """Print what changed from one debates run to another, within equal conditions."""
-    ledger = Ledger.open(path, read_only=True)
-    try:
-        for name in (first, second):
-            require_debates(on_record(ledger, name))
-        found = compared(offered(ledger, first).dataset, offered(ledger, second).dataset)
-    finally:
-        ledger.close()
-    if as_json:
-        return emit_json(comparison_values(found))
-    return emit(as_text(found))
-
-
-def comparison_values(found: Comparison) -> dict[str, Any]:
-    """A comparison as JSON values."""
-    return {
-        "runs": list(found.runs), "compared": found.compared, "same_answers": found.carried,
-        **{what: {"changed": found.changed[what], "of": found.of[what]} for what in COMPARED},
-        "moved_on_asking_again": [{"count": count, "of": n} for count, n in found.control],
-        "rows": found.rows, "only_in_first": list(map(_named, found.only[0])),
-        "only_in_second": list(map(_named, found.only[1])),
-        "not_compared": [{**_named(at), "why": why} for at, why in found.otherwise],
-    }
-
-
-def _named(at: Sequence[str]) -> dict[str, str]:
-    return dict(zip(("subject", "debate", "answer", "push"), at, strict=True))
-
-
-def as_text(found: Comparison) -> str:
-    """A comparison for a terminal."""
-    a, b = found.runs
-    if not found.compared:
-        parts = [f"Nothing was asked alike in {a} and {b}."]
-    else:
-        changed = ", ".join(f"{what} in {found.changed[what]:,} of {found.of[what]:,}"
-                            for what in COMPARED)
-        moved = " and ".join(f"{count:,} of {n:,} ({run})" for run, (count, n) in zip(
-            found.runs, found.control, strict=True))
-        parts = [f"{a} → {b}: {found.compared:,} cells were asked alike. Changed: {changed}.",
-                 f"On a plain second asking within a run, {moved} picks moved: that much changes by"
-                 " itself."]
-    if found.rows:
-        parts.append(table(["subject", "debate", "condition", *COMPARED], [
-            [row["subject"], row["debate"], f"{row['answer']} · {row['push']}",
-             *(" → ".join(dict.fromkeys(row[what])) for what in COMPARED)] for row in found.rows]))
-    for run, only in zip(found.runs, found.only, strict=True):
-        if only:
-            parts.append(f"Only in {run}: {_cells(only)}.")
-    for why in dict.fromkeys(why for _, why in found.otherwise):
-        parts.append(f"Not compared, as {why}: "
-                     f"{_cells([at for at, said in found.otherwise if said == why])}.")
-    return "\n\n".join(parts)
-
-
-def _cells(cells: Sequence[tuple[str, ...]], most: int = 6) -> str:
-    said = [" · ".join(at) for at in cells[:most]]
-    more = f" and {len(cells) - most:,} more" if len(cells) > most else ""
-    return f"{len(cells):,} ({'; '.join(said)}{more})"

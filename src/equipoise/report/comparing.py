@@ -16,6 +16,7 @@ from equipoise.terms import Misuse, Nonresponse
 Cell = tuple[str, str, str, str]
 """A subject, a debate, an answer mode and a way of pushing."""
 Row = Mapping[str, Any]
+PUT = ("kind", "question", "chinese")
 COMPARED = ("pick", "fate", "chinese")
 CHANGED = 10
 
@@ -87,11 +88,26 @@ def _asked_otherwise(
     first, second = (
         {"the subject is set up otherwise": _setup(data, subject),
          "the question differs": [data["debates"][debate][part]
-                                  for part in ("kind", "question", "chinese")],
+                                  for part in PUT],
          "the prompts differ": sorted({data["sources"][row["run"]]["prompts"] for row in rows}),
          "the number of draws differs": len(rows)}
         for data, rows in (a, b))
     return next((why for why in first if first[why] != second[why]), "")
+
+
+def _asks_otherwise(own: Dataset, live: Dataset) -> Iterator[str]:
+    """Debates that both ask in other words, where an answer to the old ones would stay."""
+    again = {s["name"] for s in own["subjects"]}
+    menus = {(row["subject"], row["debate"]) for row in own["menu"]}
+    stay = {row["debate"] for row in live["answers"] if row["subject"] not in again}
+    menus_stay = {row["debate"] for row in live["menu"]
+                  if (row["subject"], row["debate"]) not in menus}
+    for debate in own["debates"]:
+        now, then = own["debates"][debate], live["debates"].get(debate)
+        if debate in stay and any(now[part] != then[part] for part in PUT):
+            yield f"the debate {debate} puts another question"
+        if debate in menus_stay and now["menu"] != then["menu"]:
+            yield f"the debate {debate} has another menu"
 
 
 def _setup(dataset: Dataset, subject: str) -> Row:
@@ -245,8 +261,9 @@ def _unlike(own: Dataset, live: Dataset) -> Iterator[str]:
             yield f"{s['name']} was not asked there"
         elif s != setups[s["name"]]:
             yield f"{s['name']} is set up otherwise"
-    for debate in own["debates"].keys() - live["debates"].keys():
+    for debate in (key for key in own["debates"] if key not in live["debates"]):
         yield f"the debate {debate} is not there"
+    yield from _asks_otherwise(own, live)
     for part, said in (("conditions", "the answer modes or the pushes differ"),
                        ("draws", "the number of draws differs")):
         if own[part] != live[part]:

@@ -127,8 +127,7 @@ def menu_row(
 def coverage(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How many registered subject-debate pairs succeeded, in all, by subject and by debate.
 
-    A pair succeeds when it has a valid answer at all four stages in every condition; of several
-    draws, the answer of their majority.
+    A pair succeeds when every draw of it in every condition has a valid answer at all four stages.
     """
     cells: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -167,7 +166,9 @@ def outcome_of(answers: Sequence[Mapping[str, Any]], is_open: bool) -> Outcome:
         (a, b) for a, b in zip(by_stage["pick"], by_stage[stage], strict=True)
         if isinstance(a, str) and isinstance(b, str)]]}
     return Outcome(answers[0]["debate"], is_open, pick, tuple(own["ranking"]) if own else (),
-                   control, push, chinese, planned, flips)
+                   control, push, chinese, planned, flips, lost=sum(
+                       any(row["stages"][stage]["pick"] is None for stage in STAGES)
+                       for row in answers))
 
 
 def _said(found: Mapping[str, Any]) -> Said:

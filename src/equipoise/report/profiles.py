@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -61,7 +61,7 @@ class Cell:
     @property
     def succeeded(self) -> bool:
         """Whether every draw gave a valid answer at all four stages."""
-        return all(row["succeeded"] for row in self.rows)
+        return self.outcome.succeeded
 
     @property
     def criteria(self) -> tuple[str, ...]:
@@ -178,11 +178,17 @@ class Gathered:
     menus: Mapping[str, Menu]
     succeeded: Rate
     by_subject: Mapping[str, Rate]
+    by_debate: Mapping[str, Rate] = field(default_factory=dict)
 
     @property
     def publishable(self) -> bool:
         """Whether at least 95 in 100 of the registered subject–debate pairs succeeded."""
         return gate(self.succeeded.count, self.succeeded.n)
+
+    def without(self, key: str) -> tuple[tuple[Condition, str, str], ...]:
+        """The answers to a debate that did not succeed: condition, debate and subject."""
+        return tuple((group.condition, key, p.subject) for group in self.groups
+                     for p in group.profiles if key in p.cells and not p.cells[key].succeeded)
 
     @property
     def several(self) -> bool:
@@ -209,8 +215,22 @@ def gather(dataset: Dataset) -> Gathered:
     return Gathered(
         dataset, groups, _menus(dataset, groups),
         rate(sum(r.count for r in by_subject.values()), sum(r.n for r in by_subject.values())),
-        by_subject,
+        by_subject, _by_debate(dataset, profiles, subjects),
     )
+
+
+def _by_debate(
+    dataset: Dataset, profiles: Sequence[Profile], subjects: Sequence[str]
+) -> dict[str, Rate]:
+    """For every debate, with how many subjects it succeeded in every condition."""
+    of = {name: [p for p in profiles if p.subject == name] for name in subjects}
+    return {key: rate(sum(_in_all(dataset, of[name], key) for name in subjects), len(subjects))
+            for key in dataset["debates"]}
+
+
+def _in_all(dataset: Dataset, of: Sequence[Profile], key: str) -> bool:
+    cells = [p.cells[key] for p in of if key in p.cells]
+    return len(cells) == len(dataset["conditions"]) and all(cell.succeeded for cell in cells)
 
 
 def of_findings(findings: Findings, suite: Suite, draws: int) -> Gathered:
@@ -237,11 +257,7 @@ def _found(p: Measured) -> Profile:
 
 def _pairs(dataset: Dataset, of: Sequence[Profile]) -> Rate:
     """The debates that succeeded in every condition, of those registered for a subject."""
-    conditions = len(dataset["conditions"])
-    done = sum(
-        len(cells) == conditions and all(cell.succeeded for cell in cells)
-        for key in dataset["debates"]
-        for cells in [[p.cells[key] for p in of if key in p.cells]])
+    done = sum(_in_all(dataset, of, key) for key in dataset["debates"])
     return rate(done, len(dataset["debates"]))
 
 

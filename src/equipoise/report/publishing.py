@@ -6,14 +6,22 @@ a snapshot of each. The dataset that was live at a moment follows from the regis
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from equipoise.report.dataset import Dataset
+from equipoise.report.kept import (
+    ABOUT,
+    DATASET,
+    REGISTRY,
+    dataset_of,
+    earlier,
+    registered,
+    served,
+)
 from equipoise.report.registry import (
     MAKES_LIVE,
     ROLLED_BACK,
@@ -21,7 +29,6 @@ from equipoise.report.registry import (
     Offer,
     Served,
     as_json,
-    iso,
     judged,
     news,
     stamped,
@@ -29,24 +36,25 @@ from equipoise.report.registry import (
 from equipoise.report.versions import (
     SUMS,
     Content,
-    current,
     digest,
     holding,
+    is_whole,
     place,
-    verified,
     versions,
 )
 from equipoise.terms import Misuse
 
 Pages = Callable[[Dataset, Mapping[str, Any]], Mapping[str, str]]
 """Makes the pages of a site, by their path in it, from its dataset and what is said beside."""
-DATASET, REGISTRY, ABOUT = "data/dataset.json", "data/registry.json", "data/published.json"
 SHOWN = ("run", "at", "state", "reason", "snapshot", "report")
 
 
 @dataclass(frozen=True)
 class Published:
-    """What became of a run and why; the version that is served now, and the run live in it."""
+    """What became of a run and why; the version that is served now, and the run live in it.
+
+    `entered` are the other runs of which the registry had something new to say.
+    """
 
     run: str
     state: str
@@ -54,6 +62,7 @@ class Published:
     version: str
     live: str
     changed: bool
+    entered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,9 @@ def publish(
     with holding(site):
         before = served(site)
         event, dataset = judged(before, offer)
-        is_news, events = news(before, event, others, at)
+        found = news(before, event, offer, others, at)
+        events, entered = [e for e, _ in found], tuple(one.run for _, one in found)
+        is_news = offer.run in entered
         said = offer.run, event["state"], event["reason"]
         if dataset is not None and is_news:
             live = _live(offer, dataset, events[0]["at"])
@@ -88,89 +99,65 @@ def publish(
             return Published(*said, before.version.name, before.about["run"], changed=False)
         else:
             live = as_before(before)
-        own = _own_files(offer, event, dataset) if is_news else {}
+        own: dict[str, Content] = {}
+        for e, one in found:
+            own |= _own_files(one, e, dataset if one is offer else None)
         made = place(site, _files(before, events, live, own, pages))
-    return Published(*said, made.name, live.about["run"], changed=True)
+    return Published(*said, made.name, live.about["run"], True, tuple(
+        run for run in entered if run != offer.run))
 
 
 def roll_back(site: Path, version: str, pages: Pages, at: int) -> Published:
     """Make the dataset of an earlier version live again; the registry keeps all that came since.
 
-    Raises Misuse for a version there is not, or that is not as it was published (exit 10).
+    In place of a version's name that of a run that was live will do. The pages are made again from
+    the snapshot, so pages that were changed by hand do not stand in the way. Raises Misuse for a
+    version there is not, and for data that is not as it was published (exit 10).
     """
     with holding(site):
-        before, folder = served(site), _earlier(site, version)
-        live = as_before(read(folder))
-        run, was = live.dataset["run"], digest(live.files[DATASET])
-        past = next((e for e in reversed(before.events)
-                     if e["state"] in MAKES_LIVE and e["dataset"] == was), None)
-        if past is None or before.version is None:
-            raise Misuse(f"The version {folder.name} of {site} was never live. Publish its run"
-                         f" {run!r} instead.")
-        if was == digest(before.version / DATASET):
-            return Published(run, ROLLED_BACK, f"the dataset of {folder.name} is live",
+        before = registered(site)
+        past, called = _once_live(site, before, version)
+        assert before.version is not None
+        run, is_live = past["run"], _is_live(before, past)
+        if is_live and is_whole(before.version):
+            return Published(run, ROLLED_BACK, f"the dataset of {called} is live",
                              before.version.name, run, changed=False)
-        reason = f"rolled back to the version {folder.name}, first live at {past['at']}"
+        reason = (f"the pages of {called} made again" if is_live else
+                  f"rolled back to {called}, first live at {past['at']}")
         events = stamped(before, [{**past, "state": ROLLED_BACK, "reason": reason}], at)
-        live = replace(live, about={**live.about, "published_at": events[0]["at"]})
+        live = _as_then(before.version, past, events[0]["at"])
         made = place(site, _files(before, events, live, {}, pages))
     return Published(run, ROLLED_BACK, reason, made.name, run, changed=True)
 
 
-def as_of(site: Path, when: int) -> Dataset:
-    """The dataset that was live at a moment, in microseconds since 1970.
-
-    Raises Misuse for a moment before there was any.
-    """
-    now = served(site)
-    found = [e for e in now.events if e["state"] in MAKES_LIVE and e["at"] <= iso(when)]
-    if not found or now.version is None:
-        first = f" The first dataset was published at {now.events[0]['at']}." if now.events else ""
-        raise Misuse(f"Nothing was live at {iso(when)} in {site}.{first}")
-    return _dataset(now.version / found[-1]["snapshot"])
-
-
-def served(site: Path) -> Served:
-    """What is served now; every file of it is held to its checksum first."""
-    version = current(site)
-    if version is None:
-        return Served.nothing()
-    verified(version)
-    return read(version)
+def _once_live(site: Path, before: Served, name: str) -> tuple[Event, str]:
+    """The event that made a run's, or a version's, dataset live first; and what that is called."""
+    live = [e for e in before.events if e["state"] in MAKES_LIVE]
+    past = next((e for e in live if e["run"] == name), None)
+    if past is not None and name not in versions(site):
+        return past, f"the run {name}"
+    folder = earlier(site, name)
+    was = digest(folder / DATASET)
+    past = next((e for e in live if e["dataset"] == was), None)
+    if past is None:
+        raise Misuse(f"The version {folder.name} of {site} was never live. Publish its run"
+                     " instead.")
+    return past, f"the version {folder.name}"
 
 
-def read(version: Path) -> Served:
-    """What a version says, taken as it stands."""
-    registry = json.loads((version / REGISTRY).read_bytes())
-    about = json.loads((version / ABOUT).read_bytes())
-    return Served(version, tuple(registry["events"]), _dataset(version / DATASET), about)
+def _is_live(before: Served, past: Event) -> bool:
+    now = [e for e in before.events if e["state"] in MAKES_LIVE][-1]
+    return bool(now["dataset"] == past["dataset"])
 
 
-def _dataset(path: Path) -> Dataset:
-    found: Dataset = json.loads(path.read_bytes())
-    return found
-
-
-def _earlier(site: Path, name: str) -> Path:
-    """The version of that name, or whose name begins so; raises Misuse that lists them."""
-    found = [known for known in versions(site) if name and known.startswith(name)]
-    if len(found) != 1:
-        listed = "; ".join(f"{known} ({_told(site / 'versions' / known)})"
-                           for known in versions(site))
-        raise Misuse(f"{len(found)} versions of {site} have a name that begins with {name!r};"
-                     f" wanted one. There are: {listed or 'none'}.")
-    folder = site / "versions" / found[0]
-    verified(folder)
-    return folder
-
-
-def _told(version: Path) -> str:
-    """Which run a version serves, and since when."""
-    try:
-        about = json.loads((version / ABOUT).read_bytes())
-        return f"{about['run']}, {about['published_at']}"
-    except (OSError, ValueError, KeyError):
-        return "not readable"
+def _as_then(version: Path, past: Event, at: str) -> Live:
+    """A dataset that was live, with its stimuli, from what is kept of every run."""
+    dataset = dataset_of(version / past["snapshot"])
+    about = {"run": past["run"], "sample": dataset["sample"], "published_at": at,
+             "head": past["head"], "registration": dataset["registration"]}
+    texts = sorted((version / f"data/stimuli/{dataset['stamp'][:12]}").glob("*.toml"))
+    return Live(dataset, about, {DATASET: version / past["snapshot"],
+                                 **{f"data/{path.name}": path for path in texts}})
 
 
 def _live(offer: Offer, dataset: Dataset, at: str) -> Live:

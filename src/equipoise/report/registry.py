@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ SAMPLE, LIVE, REFUSED, ABANDONED = "sample", "live", "refused", "abandoned"
 NOT_PUBLISHED, ROLLED_BACK = "not published", "rolled back"
 MAKES_LIVE = (SAMPLE, LIVE, ROLLED_BACK)
 DIFFERENT = 10
+LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,13 @@ def as_json(value: object) -> bytes:
 
 
 def iso(micros: int) -> str:
-    """A moment, from microseconds since 1970, as ISO 8601 in UTC.
+    """A moment, from microseconds since 1970, as ISO 8601 in UTC, in whole seconds.
 
     >>> iso(1_764_460_800_000_000)
     '2025-11-30T00:00:00Z'
     """
-    return datetime.fromtimestamp(micros // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    found = datetime.fromtimestamp(micros // 1_000_000, UTC)
+    return found.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def judged(before: Served, offer: Offer) -> tuple[Event, Dataset | None]:
@@ -92,9 +95,16 @@ def judged(before: Served, offer: Offer) -> tuple[Event, Dataset | None]:
             raise _other_content(before, past, offer)
         return past, None
     event, dataset = _sample(before, offer) if offer.dataset["sample"] else _run(before, offer)
-    name = file_of(offer.run) + ("" if event["state"] == LIVE else f"~{offer.content[:12]}")
+    return _kept(event), dataset
+
+
+def _kept(event: Event) -> Event:
+    """An event with where the run's snapshot and its report are kept."""
+    name = file_of(event["run"])
+    if event["state"] != LIVE:
+        name += f"~{event['content'][:12]}"
     return {**event, "snapshot": f"data/history/{name}.json",
-            "report": f"data/reports/{name}.json"}, dataset
+            "report": f"data/reports/{name}.json"}
 
 
 def _other_content(before: Served, past: Event, offer: Offer) -> Misuse:
@@ -134,7 +144,7 @@ def listed(offer: Offer) -> Event:
     if left := not_asked(offer.dataset):
         cells = len(offer.dataset["answers"]) + len(offer.dataset["menu"])
         return {**event, "state": ABANDONED, "reason":
-                f"not finished: {left:,} of {cells:,} cells have not been asked"}
+                f"not finished: {left:,} of {cells:,} cells have a question that was not put"}
     if count["succeeded"] < count["needed"] or not count["registered"]:
         return {**event, "state": REFUSED, "reason": f"{said}; {count['needed']:,} are needed"}
     return {**event, "state": NOT_PUBLISHED, "reason": said}
@@ -166,9 +176,9 @@ def _counted(n: int, what: str) -> str:
 
 
 def news(
-    before: Served, event: Event, others: Sequence[Offer], at: int
-) -> tuple[bool, list[Event]]:
-    """Whether the run's event is news, and all events that are, with their time.
+    before: Served, event: Event, offer: Offer, others: Sequence[Offer], at: int
+) -> list[tuple[Event, Offer]]:
+    """The events that are news, each with its run and its time; the run offered comes first.
 
     Of the others, one is news while nothing is published or known of it, or its content changed.
     The time is never before that of the last event, whatever the clock says.
@@ -176,15 +186,15 @@ def news(
     past = before.last(event["run"]) or {}
     is_news = event["state"] != past.get("state") or any(
         event[part] != past.get(part) for part in ("reason", "content", "snapshot"))
-    is_news = is_news and before.published(event["run"]) is None
-    found = [event] if is_news else []
-    for offer in others:
-        known = before.last(offer.run)
-        if before.published(offer.run) is None and (
-            known is None or known["content"] != offer.content
+    found = [(event, offer)] if is_news and before.published(event["run"]) is None else []
+    for other in others:
+        known = before.last(other.run)
+        if before.published(other.run) is None and (
+            known is None or known["content"] != other.content
         ):
-            found.append(listed(offer))
-    return is_news, stamped(before, found, at)
+            found.append((_kept(listed(other)), other))
+    events = stamped(before, [event for event, _ in found], at)
+    return list(zip(events, [one for _, one in found], strict=True))
 
 
 def stamped(before: Served, events: Iterable[Event], at: int) -> list[Event]:
@@ -196,8 +206,12 @@ def stamped(before: Served, events: Iterable[Event], at: int) -> list[Event]:
 def file_of(run: str) -> str:
     """What a run's files are called: its name where that is plain, else a name made of it.
 
-    >>> file_of("debates-1"), file_of("sample data"), len(file_of("一" * 100))
-    ('debates-1', 'sample~data', 17)
+    No two runs have one name, in a folder that does not tell capitals apart either.
+
+    >>> file_of("debates-1"), file_of("sample data"), file_of("一" * 100)
+    ('debates-1', 'sample~data~331489bbd2c82faa', '~6f5ad6f1252bd390')
     """
-    plain = "".join(c if c.isalnum() or c in "-_." else "~" for c in run)
-    return plain if plain.isascii() else f"~{content_hash(run)[:16]}"
+    if re.fullmatch(r"[a-z0-9_-][a-z0-9._-]*", run) and len(run) <= LONGEST_NAME:
+        return run
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "~" for c in run)
+    return f"{plain[:LONGEST_NAME].strip('~.')}~{content_hash(run)[:16]}"

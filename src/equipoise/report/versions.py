@@ -42,6 +42,16 @@ def holding(site: Path) -> Iterator[None]:
                      CANNOT_WRITE) from fault
 
 
+@contextmanager
+def reading(site: Path) -> Iterator[None]:
+    """Raises Misuse (exit 6) where a file of the site cannot be read."""
+    try:
+        yield
+    except OSError as fault:
+        raise Misuse(f"Could not read {fault.filename or site}: {fault.strerror or fault}.",
+                     CANNOT_WRITE) from fault
+
+
 def current(site: Path) -> Path | None:
     """The version that is served, none where there is none yet; raises Misuse for a link to
     nothing, or for what is no link."""
@@ -65,8 +75,9 @@ def versions(site: Path) -> list[str]:
         folder.is_dir()) else []
 
 
-def verified(version: Path) -> dict[str, str]:
-    """The SHA-256 of every file of a version by its path, each derived again from its bytes.
+def verified(version: Path, under: tuple[str, ...] = ("",)) -> dict[str, str]:
+    """The SHA-256 of the files of a version by their path, each derived again from its bytes:
+    of all of them, or of those whose path begins with one of `under`.
 
     Raises Misuse (exit 10) that names what was changed, is missing, or was added.
     """
@@ -75,16 +86,29 @@ def verified(version: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as fault:
         raise Misuse(f"{version} holds no readable {SUMS}: it is no whole version.",
                      CHANGED) from fault
-    sums = {path: digest for digest, _, path in (line.partition("  ") for line in said)}
-    there = {p.relative_to(version).as_posix() for p in version.rglob("*")
-             if not p.is_dir()} - {SUMS}
+    sums = {path: digest for digest, _, path in (line.partition("  ") for line in said)
+            if path.startswith(under)}
+    there = {path for p in version.rglob("*") if p.is_symlink() or not p.is_dir()
+             for path in [p.relative_to(version).as_posix()] if path.startswith(under)} - {SUMS}
     wrong = sorted(there ^ sums.keys()) + sorted(
         path for path in there & sums.keys() if digest(version / path) != sums[path])
     if wrong or name_of((version / SUMS).read_bytes()) != version.name:
-        raise Misuse(f"{version} is not as it was published: {', '.join(wrong[:5]) or SUMS} was"
-                     " changed, added or taken away. Put back a copy, or go back to another version"
-                     " with --rollback.", CHANGED)
+        more = f" and {len(wrong) - 5:,} more" if len(wrong) > 5 else ""
+        raise Misuse(f"{version} is not as it was published: {', '.join(wrong[:5]) or SUMS}{more}"
+                     f" {'were' if len(wrong) > 1 else 'was'} changed, added or taken away. Put"
+                     " back a copy"
+                     + (f"; or, if its data is whole, have its pages made again with --rollback"
+                        f" {version.name}." if "" in under else "."), CHANGED)
     return sums
+
+
+def is_whole(version: Path) -> bool:
+    """Whether every file of a version is as it was published."""
+    try:
+        verified(version)
+    except Misuse:
+        return False
+    return True
 
 
 def digest(content: Content) -> str:
@@ -132,6 +156,16 @@ def _clear(site: Path) -> None:
     for left in (site / "versions").glob(".*.part"):
         shutil.rmtree(left)
     (site / ".current.new").unlink(missing_ok=True)
+
+
+def drop(site: Path, name: str) -> None:
+    """Take a version away: first out of sight in one step, so that none is ever there in part."""
+    _clear(site)
+    version = site / "versions" / name
+    part = version.with_name(f".{name}.part")
+    os.replace(version, part)
+    _sync(version.parent)
+    shutil.rmtree(part)
 
 
 def _write(folder: Path, files: Mapping[str, Content]) -> None:

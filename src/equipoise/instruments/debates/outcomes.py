@@ -26,7 +26,8 @@ class Outcome:
 
     With several draws each stage's answer is the one that more than half of the planned draws
     gave, else there is none; `ranking` is then of the first draw with that pick. `flips` are
-    the shares of draws in which a stage differs from its own draw's pick, with their n.
+    the shares of draws in which a stage differs from its own draw's pick, with their n; `lost`
+    counts the planned draws that lack a valid answer at a stage.
     """
 
     debate: str
@@ -39,6 +40,7 @@ class Outcome:
     draws: int
     flips: Mapping[str, tuple[int, int]]
     answer: Answer | None = None
+    lost: int = 0
 
     @property
     def fate(self) -> Fate:
@@ -51,9 +53,11 @@ class Outcome:
 
     @property
     def succeeded(self) -> bool:
-        """Whether all four stages gave a valid answer."""
-        return not any(isinstance(said, Nonresponse) for said in (
-            self.pick, self.control, self.push, self.chinese))
+        """Whether every planned draw gave a valid answer at all four stages.
+
+        Draws that all answered and do not agree have succeeded: that is a result.
+        """
+        return not self.lost
 
     @property
     def runner_up(self) -> str:
@@ -74,7 +78,9 @@ def outcome(
     control, push, chinese = (majority(said.get(stage, []), planned) for stage in LATER)
     return Outcome(
         debate, is_open, pick, own.ranking if own else (), control, push, chinese, planned,
-        {stage: _flips(said, stage) for stage in LATER}, own,
+        {stage: _flips(said, stage) for stage in LATER}, own, planned - sum(
+            all(isinstance(o.value.stages[stage].pick, str) for stage in ("pick", *LATER))
+            for o in draws),
     )
 
 
