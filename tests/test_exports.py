@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from equipoise.cli.exporting import FORMULA
 from equipoise.report.columns import Column, columns, value
+from equipoise.report.flat import FORMULA
 from equipoise.report.parquet import parquet
 from equipoise.terms import Misuse
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from equipoise import __version__
 from equipoise.cli import imported
@@ -20,11 +17,11 @@ from equipoise.ledger import Ledger, Run, Where
 from equipoise.ledger.portable import write
 from equipoise.registration import Registration
 from equipoise.report.columns import Column, columns, dictionary
+from equipoise.report.flat import as_csv
 from equipoise.report.writing import cannot_write, write_folder, write_whole
 from equipoise.terms import Misuse
 
 FORMS = ("csv", "jsonl", "parquet", "hf", "eval", "run")
-FORMULA = ("=", "+", "-", "−", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ def _about(ledger: Ledger, run: Run) -> dict[str, str]:
 
 
 def _write_csv(found: Cells, wanted: Wanted, run: Run, about: Mapping[str, str]) -> None:
-    _write_text(found, wanted, _csv(found.rows, wanted.raw))
+    _write_text(found, wanted, as_csv(found.rows, wanted.raw))
 
 
 def _write_jsonl(found: Cells, wanted: Wanted, run: Run, about: Mapping[str, str]) -> None:
@@ -147,28 +144,3 @@ def _write_eval(found: Cells, wanted: Wanted, run: Run, about: Mapping[str, str]
 
 _WRITE = {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet, "hf": _write_hf,
           "eval": _write_eval}
-
-
-def formula_safe(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: with an apostrophe before it if it might.
-
-    >>> formula_safe("=1+1"), formula_safe("mercy")
-    ("'=1+1", 'mercy')
-    """
-    return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def _csv(rows: Sequence[Mapping[str, Any]], raw: bool) -> str:
-    out = io.StringIO()
-    # All text is quoted: the writer leaves a carriage return bare, and what stands after it would
-    # begin a row of its own.
-    names = list(dict.fromkeys(name for found in rows for name in found)) or ["subject"]
-    writer = csv.DictWriter(out, names, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writeheader()
-    for found in rows:
-        writer.writerow(found if raw else _safe(found))
-    return out.getvalue()
-
-
-def _safe(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: formula_safe(v) if isinstance(v, str) else v for k, v in found.items()}

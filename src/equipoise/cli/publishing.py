@@ -77,10 +77,11 @@ def _published(path: Where, name: str | None, site: Path, rollback: str | None) 
 
 
 def site_pages() -> Pages:
-    """What makes the pages; imported here, since only publishing needs it."""
+    """What makes the pages and their tables; imported here, since only publishing needs it."""
     from equipoise.report.debates import site
+    from equipoise.report.figures import TABLES, tables
 
-    return site
+    return lambda dataset, more: {**site(dataset, {**more, "tables": TABLES}), **tables(dataset)}
 
 
 def show(

@@ -185,6 +185,11 @@ class Gathered:
         """Whether at least 95 in 100 of the registered subject–debate pairs succeeded."""
         return gate(self.succeeded.count, self.succeeded.n)
 
+    @property
+    def whole_debates(self) -> int:
+        """In how many debates every subject succeeded."""
+        return sum(found.count == found.n for found in self.by_debate.values())
+
     def without(self, key: str) -> tuple[tuple[Condition, str, str], ...]:
         """The answers to a debate that did not succeed: condition, debate and subject."""
         return tuple((group.condition, key, p.subject) for group in self.groups

@@ -21,6 +21,9 @@ NOT_PUBLISHED, ROLLED_BACK = "not published", "rolled back"
 MAKES_LIVE = (SAMPLE, LIVE, ROLLED_BACK)
 DIFFERENT = 10
 LONGEST_NAME = 100
+PLAIN = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))[a-z0-9_-][a-z0-9._-]*")
+"""Names that a folder of any system holds as they are."""
+
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,7 @@ def file_of(run: str) -> str:
     >>> file_of("debates-1"), file_of("sample data"), file_of("一" * 100)
     ('debates-1', 'sample~data~331489bbd2c82faa', '~6f5ad6f1252bd390')
     """
-    if re.fullmatch(r"[a-z0-9_-][a-z0-9._-]*", run) and len(run) <= LONGEST_NAME:
+    if PLAIN.fullmatch(run) and len(run) <= LONGEST_NAME:
         return run
-    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "~" for c in run)
-    return f"{plain[:LONGEST_NAME].strip('~.')}~{content_hash(run)[:16]}"
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "~" for c in run)
+    return f"{plain[:LONGEST_NAME].strip('~')}~{content_hash(run)[:16]}"
