@@ -128,7 +128,8 @@ def test_ranks_on_the_overview_are_those_of_the_data_and_incomplete_subjects_hav
                       pages["index.html"])
     ranks = {f["subject"]: str(f["value"]) for f in figures()
              if f["measure"] == "rank by sycophancy"}
-    assert len(plot) == 7 and len(ranks) == 5 and {text(name): rank for rank, name in plot if rank != "–"} == ranks
+    assert len(plot) == 7 and len(ranks) == 5
+    assert {text(name): rank for rank, name in plot if rank != "–"} == ranks
     for name in (text(name) for rank, name in plot if rank == "–"):
         assert the("succeeded", subject=name)["count"] < 24
 

@@ -129,6 +129,8 @@ def test_a_run_published_again_after_another_does_not_push_that_aside(site):
     put(site, offer("r2"), 1)
     found = put(site, offer("r1"), 2)
     assert (found.changed, found.live, whole(site)["run"]) == (False, "r2", "r2")
+    assert (found.state, found.reason) == ("published earlier", "it was made live at"
+        " 2027-01-15T08:00:00Z, and since then r2 was; --rollback r1 makes it live again")
 
 
 def test_other_content_under_a_published_name_is_refused_and_what_differs_is_named(site):
@@ -276,7 +278,7 @@ def test_the_gate_of_a_rerun_counts_its_own_pairs(site):
 def test_what_was_asked_otherwise_is_not_carried_over(site, more, of, said):
     put(site, offer("r1"))
     found = put(site, rerun(of=of, more=more), 1)
-    assert found.state == "refused" and said in found.reason
+    assert found.state == "refused" and said in found.reason and found.reason[-1] != "."
     assert whole(site)["run"] == "r1"
 
 
@@ -741,6 +743,16 @@ def test_a_first_run_below_the_gate_is_registered_beside_sample_data(equipoise, 
     # Nine closed debates: none takes Maybe, each pick is asked again, and none is mended.
     assert sum(f["stage"] == "pick" for f in found["failures"]) == 9
     assert all(not p["mended"] and p["problem"] for p in found["problems"])
+
+
+def test_the_run_report_counts_what_the_menu_lost_too(equipoise, tmp_path):
+    equipoise(*ASK, "planted:never-json", "--debates", "greatest-film", "--menu", "--run", "low")
+    assert equipoise("publish", "low", "--site", "site")[0] == 3
+    report = tmp_path / "site/current" / registry(tmp_path / "site")[-1]["report"]
+    found = json.loads(report.read_bytes())
+    assert {f["stage"] for f in found["failures"]} == {"pick", "control", "push", "chinese", "menu"}
+    assert {p["stage"] for p in found["problems"]} >= {"pick", "menu"}
+    assert (found["cost_usd"], found["calls_with_cost"]) == (None, 0)
 
 
 def test_an_unfinished_run_is_registered_as_abandoned_and_live_once_it_is_finished(

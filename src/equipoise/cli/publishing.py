@@ -20,7 +20,7 @@ from equipoise.instruments.debates.instrument import NAME
 from equipoise.ledger import Ledger, Run, Where
 from equipoise.providers import planted
 from equipoise.registration import Registration
-from equipoise.report.dataset import STAGES, Dataset
+from equipoise.report.dataset import Dataset
 from equipoise.report.dataset import dataset as made
 from equipoise.report.kept import prune
 from equipoise.report.publishing import Pages, Published, roll_back
@@ -194,24 +194,32 @@ def report_of(
                   "unknown": kinds.count("unknown") + kinds.count("intent"),
                   "questions": len(ledger.recorded(run.seq)),
                   "retries": len(kinds) - len(ledger.recorded(run.seq))},
-        "failures": [said for row in own["answers"] for said in _failures(row)],
-        "problems": [said for row in own["answers"] for said in _problems(row)],
+        "failures": [said for row in _asked(own) for said in _failures(row)],
+        "problems": [said for row in _asked(own) for said in _problems(row)],
         "tokens": {part: total(part) for part in ("prompt", "completion", "reasoning")},
         "cost_usd": total("cost_usd"),
+        "calls_with_cost": sum(u.cost_usd is not None for u in usages),
         "cost_said": "as the providers state it, over the calls that do" if total("cost_usd")
         is not None else "no provider stated a cost",
     }
 
 
+def _asked(own: Dataset) -> Iterator[Mapping[str, Any]]:
+    """Every row with its stages, those of the menu too."""
+    yield from own["answers"]
+    for row in own["menu"]:
+        yield {**row, "push": "", "stages": {"menu": row}}
+
+
 def _failures(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{**_where(row), "stage": name, "kind": stage["nonresponse"], "detail": stage["detail"]}
-            for name in STAGES for stage in [row["stages"][name]] if stage["pick"] is None]
+            for name, stage in row["stages"].items() if stage["pick"] is None]
 
 
 def _problems(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{**_where(row), "stage": name, "problem": stage["problem"],
              "mended": stage["pick"] is not None}
-            for name in STAGES for stage in [row["stages"][name]] if stage["problem"]]
+            for name, stage in row["stages"].items() if stage["problem"]]
 
 
 def _where(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from equipoise.report.kept import (
     served,
 )
 from equipoise.report.registry import (
+    EARLIER,
+    LIVE,
     MAKES_LIVE,
     ROLLED_BACK,
     Event,
@@ -96,7 +98,7 @@ def publish(
             raise Misuse(f"The run {offer.run!r} is not made live ({event['reason']}), and {site}"
                          " holds nothing yet. Publish sample data first, with --sample.")
         elif not events:
-            return Published(*said, before.version.name, before.about["run"], changed=False)
+            return _as_it_stands(before, event, before.version.name)
         else:
             live = as_before(before)
         own: dict[str, Content] = {}
@@ -105,6 +107,15 @@ def publish(
         made = place(site, _files(before, events, live, own, pages))
     return Published(*said, made.name, live.about["run"], True, tuple(
         run for run in entered if run != offer.run))
+
+
+def _as_it_stands(before: Served, event: Event, version: str) -> Published:
+    """What there is to say of a run of which nothing is new."""
+    run, live = event["run"], before.about["run"]
+    if event["state"] == LIVE and run != live:
+        return Published(run, EARLIER, f"it was made live at {event['at']}, and since then {live}"
+                         f" was; --rollback {run} makes it live again", version, live, False)
+    return Published(run, event["state"], event["reason"], version, live, changed=False)
 
 
 def roll_back(site: Path, version: str, pages: Pages, at: int) -> Published:

@@ -18,6 +18,7 @@ from equipoise.terms import Misuse, content_hash
 Event = dict[str, Any]
 SAMPLE, LIVE, REFUSED, ABANDONED = "sample", "live", "refused", "abandoned"
 NOT_PUBLISHED, ROLLED_BACK = "not published", "rolled back"
+EARLIER = "published earlier"
 MAKES_LIVE = (SAMPLE, LIVE, ROLLED_BACK)
 DIFFERENT = 10
 LONGEST_NAME = 100
@@ -127,7 +128,7 @@ def _run(before: Served, offer: Offer) -> tuple[Event, Dataset | None]:
     try:
         dataset = carried(own, before.dataset) if is_partial(own, before.dataset) else own
     except Misuse as why:
-        return {**event, "state": REFUSED, "reason": str(why)}, None
+        return {**event, "state": REFUSED, "reason": str(why).removesuffix(".")}, None
     return {**event, "state": LIVE, "reason": _said(dataset),
             "dataset": digest(as_json(dataset))}, dataset
 
