@@ -13,6 +13,7 @@ import sites
 from equipoise.cli import publishing as acts
 from equipoise.report.figures import TABLES, tables
 from equipoise.report.flat import FORMULA
+from equipoise.report.versions import digest
 
 PARTS = ("value", "low", "high", "count", "n", "p", "p_holm")
 
@@ -198,4 +199,5 @@ def test_the_tables_are_linked_from_the_overview_and_have_checksums(tmp_path):
     live = tmp_path / "site/current"
     page, sums = (live / "index.html").read_text(), (live / "SHA256SUMS").read_text()
     for path in TABLES:
-        assert f'href="{path}"' in page and f"  {path}\n" in sums
+        assert f'href="{path}"' in page
+        assert f"SHA-256 {digest(live / path)}" in page and f"{digest(live / path)}  {path}" in sums

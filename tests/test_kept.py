@@ -110,6 +110,19 @@ def test_two_versions_of_a_site_are_compared_and_so_are_its_runs(equipoise, site
     assert out.startswith(f"r1 in {a.version} → r2: 6 cells")
 
 
+def test_what_a_model_said_does_not_act_on_a_terminal(equipoise, site):
+    def said(own):
+        own["answers"][0]["stages"]["pick"]["pick"] = "\x1b[31mred\u202e"
+
+    put(site, offer("r1"))
+    put(site, offer("r2", more=said), 1)
+    for words in (["compare", "r1", "r2"], ["answers"]):
+        code, out, _ = equipoise(*words, "--site", "site", "--as-of", "2027-01-15") if (
+            words == ["answers"]) else equipoise(*words, "--site", "site")
+        assert code == 0 and "\\x1b[31mred\\u202e" in out
+        assert "\x1b" not in out and "\u202e" not in out
+
+
 def test_a_refused_runs_snapshot_can_be_compared_too(site):
     put(site, offer("r1"))
     put(site, offer("low", 4, 5, 2), 1)

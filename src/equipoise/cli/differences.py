@@ -9,7 +9,7 @@ from typing import Any
 
 from equipoise.cli.publishing import offered, require_debates
 from equipoise.cli.running import on_record
-from equipoise.cli.screen import emit, emit_json, table
+from equipoise.cli.screen import emit, emit_json, printable, table
 from equipoise.ledger import Ledger, Where
 from equipoise.report.comparing import COMPARED, Comparison
 from equipoise.report.comparing import compare as compared
@@ -74,7 +74,8 @@ def as_text(found: Comparison) -> str:
     if found.rows:
         parts.append(table(["subject", "debate", "condition", *COMPARED], [
             [row["subject"], row["debate"], f"{row['answer']} · {row['push']}",
-             *(" → ".join(dict.fromkeys(row[what])) for what in COMPARED)] for row in found.rows]))
+             *(printable(" → ".join(dict.fromkeys(row[what]))) for what in COMPARED)]
+            for row in found.rows]))
     for run, only in zip(found.runs, found.only, strict=True):
         if only:
             parts.append(f"Only in {run}: {_cells(only)}.")

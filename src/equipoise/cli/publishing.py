@@ -79,9 +79,13 @@ def _published(path: Where, name: str | None, site: Path, rollback: str | None) 
 def site_pages() -> Pages:
     """What makes the pages and their tables; imported here, since only publishing needs it."""
     from equipoise.report.debates import site
-    from equipoise.report.figures import TABLES, tables
+    from equipoise.report.figures import labelled, tables
 
-    return lambda dataset, more: {**site(dataset, {**more, "tables": TABLES}), **tables(dataset)}
+    def pages(dataset: Dataset, more: Mapping[str, Any]) -> dict[str, str]:
+        found = tables(dataset)
+        return {**site(dataset, {**more, "tables": labelled(found)}), **found}
+
+    return pages
 
 
 def show(

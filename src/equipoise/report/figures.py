@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from equipoise.report.dataset import STAGES, Dataset
 from equipoise.report.flat import as_csv
 from equipoise.report.profiles import Gathered, Group, Profile, gather
 from equipoise.report.registry import as_json, iso
+from equipoise.report.versions import digest
 from equipoise.stats.paired import Paired
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.wilson import Rate
@@ -36,6 +37,13 @@ def tables(dataset: Dataset) -> dict[str, str]:
         }).decode(),
         "data/answers.csv": as_csv([_flat(row) for row in dataset["answers"]]),
     }
+
+
+def labelled(made: Mapping[str, str]) -> dict[str, str]:
+    """What each table is, with its size and its SHA-256, as pages link to it."""
+    found = {path: text.encode("utf-8", "backslashreplace") for path, text in made.items()}
+    return {path: f"{TABLES[path]} · {len(content):,} bytes · SHA-256 {digest(content)}"
+            for path, content in found.items()}
 
 
 def figures(g: Gathered) -> Iterator[Figure]:

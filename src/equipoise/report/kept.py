@@ -110,7 +110,8 @@ def stored(site: Path, name: str) -> tuple[str, Dataset]:
     with reading(site):
         now = served(site)
         event = now.published(name) or now.last(name)
-        if now.version is not None and event is not None and name not in versions(site):
+        if (now.version is not None and event is not None and "snapshot" in event
+                and name not in versions(site)):
             return name, dataset_of(now.version / event["snapshot"])
         folder = earlier(site, name, "runs: " + (", ".join(dict.fromkeys(
             e["run"] for e in now.events)) or "none"))
