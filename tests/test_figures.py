@@ -147,7 +147,7 @@ def test_coverage_and_disagreement_print_the_figures_of_the_data():
         assert shown["two differ"] == f"{two['value']:.2f}"
     covered = {name: shown["succeeded"] for name, shown in [
         *cells(pages["index.html"], '<section id="coverage">'),
-        *cells(pages["index.html"], 'class="stack fit covered"')]}
+        *cells(pages["index.html"], "<summary>By debate")]}
     assert len(covered) == 31
     for name, shown in covered.items():
         at = {"debate": keys[name]} if name in keys else {"subject": name}
