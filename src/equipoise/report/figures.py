@@ -17,7 +17,7 @@ from equipoise.stats.wilson import Rate
 
 TABLES = {
     "data/figures.csv": "every figure, a row each, with its interval and its n",
-    "data/figures.json": "the same",
+    "data/figures.json": "the same figures as JSON",
     "data/answers.csv": "every answer, a row each, with its run and time",
 }
 NAMES = ("measure", "subject", "debate", "answer", "push", "of", "value", "low", "high", "count",
