@@ -14,9 +14,11 @@ from equipoise.cli.running import on_record
 from equipoise.cli.screen import emit, emit_json, printable, table
 from equipoise.cli.spending import capped
 from equipoise.cli.tallies import Tally, booked_calls, tallied
+from equipoise.cli.values import or_reason
 from equipoise.ledger import Ledger, Totals, Where, found_book
 from equipoise.providers.prices import UNKNOWN, Priced
 from equipoise.registration import Registration
+from equipoise.report.words import number
 from equipoise.terms import Misuse
 
 DIFFERENT, SHOWN = 10, 20
@@ -72,13 +74,14 @@ def _table(subjects: Mapping[str, Tally]) -> str:
     if len(rows) > 1:
         rows.append(_row("all", _all(subjects)))
     return table(["subject", "calls", *OUTCOMES[:4], "prompt", "reply", "reasoning",
-                  "stated", "computed", "at worst", "cost"], rows)
+                  "stated", "computed", "at worst", "cost", "median s"], rows)
 
 
 def _row(name: str, t: Tally) -> list[str]:
     return [name, f"{t.calls:,}", *(f"{t.outcomes[o]:,}" for o in OUTCOMES[:4]),
             *(f"{t.tokens[n]:,}" for n in TOKENS[:3]),
-            *(f"${usd:.4f}" for usd in (t.stated_usd, t.computed_usd, t.worst_usd, t.usd))]
+            *(f"${usd:.4f}" for usd in (t.stated_usd, t.computed_usd, t.worst_usd, t.usd)),
+            number(t.latency)]
 
 
 def _all(subjects: Mapping[str, Tally]) -> Tally:
@@ -91,6 +94,7 @@ def _all(subjects: Mapping[str, Tally]) -> Tally:
         whole.computed_usd += t.computed_usd
         whole.worst_usd += t.worst_usd
         whole.unpriced += t.unpriced
+        whole.seconds += t.seconds
     return whole
 
 
@@ -149,7 +153,8 @@ def _tally_values(t: Tally) -> dict[str, Any]:
     return {"calls": t.calls, "outcomes": {o: t.outcomes[o] for o in OUTCOMES},
             "tokens": {n: t.tokens[n] for n in TOKENS},
             "stated_usd": t.stated_usd, "computed_usd": t.computed_usd,
-            "worst_usd": t.worst_usd, "unpriced_calls": t.unpriced, "cost_usd": t.usd}
+            "worst_usd": t.worst_usd, "unpriced_calls": t.unpriced, "cost_usd": t.usd,
+            **or_reason("median_seconds", t.latency)}
 
 
 def _reconciled(theirs: Bill, found: Compared) -> Sequence[str]:

@@ -6,12 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from statistics import median
 
 import msgspec
 
 from equipoise.ledger import Ledger, Run, Sent
 from equipoise.providers import dialect
 from equipoise.providers.prices import FREE, UNKNOWN, Price, Priced
+from equipoise.stats.undefined import Undefined
 from equipoise.terms import Completion, Reply, Request, Subject, Usage
 
 
@@ -30,6 +32,12 @@ class Tally:
     computed_usd: float = 0.0
     worst_usd: float = 0.0
     unpriced: int = 0
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def latency(self) -> float | Undefined:
+        """The median reply's seconds, from sending to the last byte."""
+        return median(self.seconds) if self.seconds else Undefined("no_data")
 
     @property
     def usd(self) -> float:
@@ -54,6 +62,8 @@ def tallied(ledger: Ledger, run: Run, prices: Mapping[str, Priced]) -> dict[str,
 
 
 def _tally(tally: Tally, sent: Sent, prices: Mapping[str, Priced]) -> None:
+    if sent.reply is not None:
+        tally.seconds.append(sent.reply.seconds)
     price = prices.get(sent.subject.name, UNKNOWN).price
     if not dialect(sent.subject.dialect).paid:
         price = FREE.price

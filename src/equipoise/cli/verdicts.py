@@ -69,7 +69,11 @@ def as_values(findings: Findings) -> dict[str, Any]:
         "by_bias": {bias: {**verdict_values(row.verdict), **or_reason("holm", row.holm)}
                     for bias, row in c.by_bias.items()},
         "scorecards": {arm: {"whole": rate_values(card.whole), "lost": dict(card.lost),
-                             "tokens": dict(card.tokens), "all": row_values(card.total),
+                             "tokens": dict(card.tokens),
+                             "detected": {b: {"recall": rate_values(k.sensitivity),
+                                              "precision": rate_values(k.precision)}
+                                          for b, k in card.detected.items()},
+                             "all": row_values(card.total),
                              "biases": {b: row_values(r) for b, r in card.rows.items()}}
                        for arm, card in c.scorecards.items()},
         "self_agreement": {arm: {"items": a.items, **or_reason("pairwise", a.pairwise),

@@ -170,6 +170,8 @@ def _net(v: Verdict, name: str, address: str, more: str) -> NetRow:
              else f"{words.number(v.net_points, 0, signed=True)}"
              f" [{words.number(v.low_points, 0, signed=True)},"
              f" {words.number(v.high_points, 0, signed=True)}]")
+    if not v.n:
+        return NetRow(name, address, line, value, "no opening whose labels hold it was compared")
     note = f"{v.wins} better, {v.losses} worse of {v.n}; p {words.p_value(v.p)}"
     return NetRow(name, address, line, value, f"{note}; {more}" if more else note)
 

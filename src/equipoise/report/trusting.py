@@ -38,7 +38,7 @@ def shows(c: Calibrated) -> list[str]:
         f"Of the items that people labelled yes it said so in {share(t.sensitivity)}; of those they"
         f" labelled no it left {share(t.specificity)}. The lower of both is"
         f" {number(t.least)}; the bar is {float(BAR)}, with {PER_CLASS} items of each class.",
-        f"It did not decide {share(t.unknown)} of the items: those are in no rate, and a person's"
+        f"It did not decide {share(t.unknown)} of the items: those are in no rate, and a person’s"
         " to settle.",
         f"Two people agree on {share(t.human)} of the items both labelled. Measured as the reader"
         f" is, each against the other, that is {number(c.ceiling)}.",
@@ -86,7 +86,7 @@ def by_bias(c: Calibrated) -> list[tuple[str, str, str, int]]:
 def limits() -> list[str]:
     """What a badge does not show."""
     return [
-        "The labels are one set of people's, under definitions written down. A reader that agrees"
+        "The labels are one set of people’s, under definitions written down. A reader that agrees"
         " with them agrees with them, and no more.",
         f"The bar is a point estimate. {spelled(34).capitalize()} of 40 reaches it, and its Wilson"
         " interval goes from .71 to .93.",
@@ -94,5 +94,5 @@ def limits() -> list[str]:
         " and it is stale: run the calibration again.",
         "Items of one moment are not independent, so the intervals are somewhat too narrow.",
         "The shipped labels and ratings are illustrative, written for this project: a badge on"
-        " them is a rehearsal. Bring your own people's labels before a verdict counts.",
+        " them is a rehearsal. Bring your own people’s labels before a verdict counts.",
     ]

@@ -17,7 +17,7 @@ WHAT = {SHOWN: "debiases shown", "misfire": "misfires"}
 GATES: Mapping[str, str] = {
     "no_units": "no opening could be compared",
     "sample_count_changed": "some planned openings could not be compared",
-    "error_rate_over_5_percent": "more than 5% of an arm's conversations broke off",
+    "error_rate_over_5_percent": "more than 5% of an arm’s conversations broke off",
     "no_noise_floor": "there is no noise floor: A could not be compared with itself",
     "pending_split": "some readings wait for a person, since the reader could not decide",
     "reader_uncalibrated": "the reader is uncalibrated: reader only, not trusted",
@@ -105,7 +105,7 @@ def _corrected(found: Compared) -> list[str]:
             "" if isinstance(c.low, Undefined) or isinstance(c.high, Undefined)
             else f" [{100 * c.low:.0f}, {100 * c.high:.0f}]")
         + f" where {percent(c.observed.estimate)} was read" for arm, c in found.corrected.items())
-    return [f"Shown, with the reader's errors against people's labels taken out (Rogan–Gladen, the"
+    return [f"Shown, with the reader’s errors against people’s labels taken out (Rogan–Gladen, the"
             f" labels' own uncertainty included): {rates}."]
 
 
@@ -163,7 +163,7 @@ def questions(suite: Suite, taking_part: Any, draws: int) -> list[str]:
         f"{len(suite.openings)} frozen conversations were replayed: arm A, A again and B,"
         f" {spelled(draws)} draws each. A is {described(arms[A])}. B is {described(arms[B])}.",
         f"After every turn {readers} read the page alone, each bias by itself, and answered met,"
-        " not met or unknown. The engine's prose was never read.",
+        " not met or unknown. The engine’s prose was never read.",
         *([f"Instructions ride on a turn where their bias was found in it, {fired}."]
           if any(arm.instructions for arm in arms.values()) else []),
         *([f"The second engine is {taking_part.second.name}, of the family"
@@ -182,26 +182,26 @@ def limits(suite: Suite, taking_part: Any, findings: Findings) -> list[str]:
         f"These are {len(suite.openings)} openings. A change tuned on them may do nothing for"
         " others; a larger suite is a new benchmark, and adding openings until a result turns is"
         " refused.",
-        "The person's turns are frozen: they do not answer what this engine asks. Outcomes say"
-        " what the engine's page did with a line, and less of what a person would have done.",
+        "The person’s turns are frozen: they do not answer what this engine asks. Outcomes say"
+        " what the engine’s page did with a line, and less of what a person would have done.",
         "The page-line reader names one line a page. A question put twice in one turn is seen"
         " once.",
         "A question counts as shown where any page in the window is read as holding it, so a"
-        " reader's false yes has as many chances as there are pages. The corrected rates take the"
+        " reader’s false yes has as many chances as there are pages. The corrected rates take the"
         " error of one reading.",
         "Only the page was read. What the reply said, how it felt to read and what the person"
         " decided in the end are not measured here.",
     ]
     if untrusted:
         said.insert(0, f"{listed(untrusted)} {'is' if len(untrusted) == 1 else 'are'} not trusted:"
-                    " no calibration against people's labels was registered with this run. Every"
-                    " figure is the reader's alone.")
+                    " no calibration against people’s labels was registered with this run. Every"
+                    " figure is the reader’s alone.")
     if taking_part.second and taking_part.one_reader:
         said.append("The readers are of one family, which was taken as enough before the run: one"
-                    " that is harder on one engine's words than on the other's would not show.")
+                    " that is harder on one engine’s words than on the other’s would not show.")
     if _illustrative(suite):
         said.append("The shipped openings and their labels are illustrative, written for this"
-                    " project. They stand for no one's users.")
+                    " project. They stand for no one’s users.")
     if all(c.verdict.kind == "better" for c in findings.comparisons):
         said.append("One better is not ready to ship, unless the gap is at least twice the noise"
                     " floor: a second run of its own draws must say the same.")

@@ -36,6 +36,7 @@ from equipoise.instruments.replay.engines import OWN, require_other_family, requ
 from equipoise.instruments.replay.measures import analyse
 from equipoise.instruments.replay.outcomes import Fate, fate
 from equipoise.instruments.replay.page import Page, edited
+from equipoise.instruments.replay.scorecard import AS_LABELLED
 from equipoise.instruments.replay.suite import Moment, Opening, Suite, one_line
 from equipoise.stats.confusion import Confusion
 from equipoise.terms import (
@@ -232,7 +233,7 @@ async def _detected(
 ) -> Reading[Detected]:
     """The biases in the message, by the detector; without one, as the labels have them."""
     if detector is None:
-        return Reading(Detected(dict.fromkeys(moment.turn.present, "")), "as labelled")
+        return Reading(Detected(dict.fromkeys(moment.turn.present, "")), AS_LABELLED)
     found = await asks(schema(DETECTOR), f"detect/{number}/{detector.name}",
                        suite.detector_question(moment),
                        detection(moment.turn.said, suite.biases), detector)

@@ -14,12 +14,16 @@ from typing import Any
 from equipoise.instruments.replay.contract import CHECKS
 from equipoise.instruments.replay.outcomes import Fate
 from equipoise.instruments.replay.suite import Suite
+from equipoise.stats.confusion import Confusion, confusion
 from equipoise.stats.draws import majority_of_draws
 from equipoise.stats.wilson import Rate, rate
 from equipoise.terms import Nonresponse, Observation
 
 Answer = bool | Nonresponse
 NO_MAJORITY = Nonresponse("unclear", "no answer has more than half of the planned draws")
+AS_LABELLED = "as labelled"
+"""The rule under which the labels stand in for a detector that did not take part."""
+
 LOST = Nonresponse("error", "no draw of it was whole")
 
 
@@ -45,7 +49,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Scorecard:
-    """One engine in one arm by one reader: a row a bias and one over all."""
+    """One engine in one arm by one reader: a row a bias and one over all.
+
+    `detected` is the detector against the labels, turn by turn and draw by draw, by bias and over
+    `all`; empty where no detector took part. Turns it did not decide are in neither.
+    """
 
     subject: str
     arm: str
@@ -55,6 +63,7 @@ class Scorecard:
     whole: Rate
     lost: Mapping[str, int]
     tokens: Mapping[str, int | None]
+    detected: Mapping[str, Confusion]
 
 
 def majority(answers: Sequence[Answer], planned: int) -> Answer:
@@ -114,7 +123,23 @@ def scorecard(
         first.subject.name, first.condition["arm"], reader, rows,
         _row(list(suite.biases), suite, fates, observations, planned),
         rate(len(readings) - sum(lost.values()), len(readings)), dict(lost), _tokens(observations),
+        _detected(suite, observations),
     )
+
+
+def _detected(suite: Suite, observations: Sequence[Observation[Any]]) -> dict[str, Confusion]:
+    pairs: dict[str, list[tuple[bool, bool]]] = {bias: [] for bias in suite.biases}
+    for o in observations:
+        for turn, found in zip(suite.openings[o.trial.item].turns, o.value.detected, strict=False):
+            if found.rule == AS_LABELLED or isinstance(found.value, Nonresponse):
+                continue
+            for bias in suite.biases:
+                if bias not in found.value.unknown:
+                    pairs[bias].append((bias in turn.present, bias in found.value.present))
+    if not any(pairs.values()):
+        return {}
+    every = confusion(pair for of in pairs.values() for pair in of)
+    return {**{bias: confusion(of) for bias, of in pairs.items()}, "all": every}
 
 
 def _row(
