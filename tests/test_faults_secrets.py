@@ -168,7 +168,9 @@ def test_no_option_of_any_command_takes_a_key():
 
     def options(command):
         for part in command.params:
-            yield from part.opts
+            # A file is named, not a secret: a queue's key says which verdict an item is of.
+            if not isinstance(part.type, click.Path):
+                yield from part.opts
         for child in getattr(command, "commands", {}).values():
             yield from options(child)
 

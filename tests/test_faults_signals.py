@@ -61,7 +61,8 @@ def test_told_once_a_run_sends_nothing_more_within_100_ms_and_keeps_what_was_in_
     assert re.search(r"· \$0\.\d{4}", err)
     found = verify(tmp_path / "l.db")
     assert (found.unsettled, found.faults) == (0, ())
-    assert found.rows == 1 + 2 * len(provider.came)
+    # The registration and its prices stand beside an intent and a reply a call.
+    assert found.rows == 2 + 2 * len(provider.came)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -84,4 +85,4 @@ def test_told_twice_a_run_ends_within_a_second_and_what_was_in_flight_is_unknown
     assert process.returncode == 130
     found = verify(tmp_path / "l.db")
     assert found.unsettled == IN_FLIGHT and not found.faults
-    assert found.rows == 1 + 2 * len(provider.came) - IN_FLIGHT
+    assert found.rows == 2 + 2 * len(provider.came) - IN_FLIGHT

@@ -771,7 +771,7 @@ def test_of_200_calls_reset_at_random_none_is_sent_twice_and_each_is_booked(tmp_
 
     found, server, desk = administered(
         tmp_path, behave, cells=200, at_once=16, timeouts=Timeouts(5, 10, 20),
-        guard=budgeted(budget, price, lambda reply: decode(reply).usage))
+        guard=budgeted(budget, lambda subject: price, lambda request, reply: decode(reply).usage))
     seen = Counter(got.body for got in server.got)
     assert len(seen) == 200 and set(seen.values()) == {1}
     assert desk.outcomes["calls"] == budget.calls == 200 >= server.requests
