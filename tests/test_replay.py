@@ -511,15 +511,98 @@ def badged(equipoise):
 
 
 def test_two_better_runs_are_ready_to_ship_and_one_is_not_unless_it_is_far_above_its_floor(badged):
-    few = ",".join(list(SUITE.openings)[:20])
-    for run in ("r1", "r2"):
-        badged(*REPLAY, "-s", "planted:better", "--trust", "badge.json", "--openings", few,
-               "--run", run)
+    names = list(SUITE.openings)
+    for run, few in (("r1", names[:20]), ("r2", names[20:40])):
+        badged(*REPLAY, "-s", "planted:better", "--trust", "badge.json", "--openings",
+               ",".join(few), "--run", run)
     said = json.loads(badged("ship", "r1", "r2", "--json")[1])
     assert (said["ship"], said["rule"], said["same_samples"]) == (
-        True, "two_independent_better", True)
+        True, "two_independent_better", False)
     code, out, _ = badged("ship", "r1", "r1")
     assert code == 0 and "two runs of their own draws" not in out
+
+
+def test_the_same_replies_twice_are_one_run_and_confirm_nothing(badged):
+    few = ",".join(list(SUITE.openings)[:3])
+    for run in ("r1", "r2"):
+        badged(*REPLAY, "-s", "planted:better", "--openings", few, "--run", run)
+    code, _, err = badged("ship", "r1", "r2")
+    assert code == 2 and "the same replies" in err
+
+
+def test_runs_of_two_engines_are_not_one_change(badged):
+    few = ",".join(list(SUITE.openings)[:3])
+    for run, engine in (("r1", "better"), ("r2", "same")):
+        badged(*REPLAY, "-s", f"planted:{engine}", "--openings", few, "--run", run)
+    code, _, err = badged("ship", "r1", "r2")
+    assert code == 2 and "not about one change" in err
+
+
+def test_an_unfinished_run_ships_nothing_and_says_so_everywhere(badged, tmp_path):
+    few = ",".join(list(SUITE.openings)[:3])
+    words = (*REPLAY, "-s", "planted:better", "--trust", "badge.json", "--openings", few,
+             "--run", "r1")
+    assert badged(*words, "--max-calls", "150")[0] == 7
+    code, _, err = badged("ship", "r1")
+    assert code == 2 and "not finished" in err
+    out = badged("read", "r1")[1]
+    assert "The run is not complete" in out and "no reader could decide" not in out
+    badged("report", "r1", "-o", "r.html")
+    assert "no verdict, since the run is not complete" in (tmp_path / "r.html").read_text(
+        encoding="utf-8")
+
+
+def prompted(tmp_path, text):
+    (tmp_path / "changed.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "c.toml").write_text(
+        'change = ["prompt"]\nreaders = ["planted:perfect"]\nprompt = "changed.toml"\n')
+    return ("run", "replay", "-s", "planted:same", "--comparison", "c.toml", "--no-progress",
+            "--run", "r1", "--openings", ",".join(list(SUITE.openings)[:2]))
+
+
+def test_a_changed_prompt_that_changes_nothing_is_refused(badged, tmp_path):
+    code, _, err = badged(*prompted(tmp_path, STIMULI.texts["prompts.toml"]))
+    assert code == 2 and "says already" in err
+
+
+def test_a_changed_prompt_without_a_language_that_is_asked_is_refused(badged, tmp_path):
+    english = STIMULI.texts["prompts.toml"].split("[fr.engine]")[0].replace(
+        "at most one new question", "at most two new questions")
+    words = prompted(tmp_path, english)
+    french = next(k for k, o in SUITE.openings.items() if o.language == "fr")
+    code, _, err = badged(*words[:-1], french)
+    assert code == 2 and "no [fr.engine]" in err
+    assert badged(*words)[0] == 0
+    badged("report", "r1", "-o", "r.html")
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "at most two new questions" in html and "What the changed prompt changes" in html
+
+
+@pytest.mark.parametrize("words", [
+    ("run", "fingerprint", "-s", "planted:holds", "--max-usd", "nan"),
+    ("run", "fingerprint", "-s", "planted:holds", "--per-minute", "inf"),
+    ("plan", "label-swap", "-s", "planted:neutral", "--detect", "nan"),
+])
+def test_a_cap_that_is_no_number_is_refused(equipoise, words):
+    code, _, err = equipoise(*words)
+    assert code == 2 and "not a finite number" in err
+
+
+def test_a_badge_on_the_shipped_labels_says_that_it_is_a_rehearsal(badged, tmp_path):
+    assert "on illustrative labels" in badged("read", "cal")[1]
+    badged("report", "cal", "-o", "cal.html")
+    assert "by no rater" in (tmp_path / "cal.html").read_text(encoding="utf-8")
+    badged(*REPLAY, "-s", "planted:same", "--trust", "badge.json", "--run", "r1", "--openings",
+           ",".join(list(SUITE.openings)[:2]))
+    badged("report", "r1", "-o", "r.html")
+    assert "this verdict is a rehearsal" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_a_plan_says_when_too_few_openings_hold_what_changes(equipoise):
+    out = equipoise("plan", "replay", "-s", "planted:same", "--change", "instruction:framing",
+                    "--reader", "planted:perfect")[1]
+    n = sum("framing" in o.present for o in SUITE.openings.values())
+    assert f"only {n} of" in out and "if no page changes" in out
 
 
 def test_runs_about_different_changes_do_not_ship_together(badged):
@@ -602,7 +685,8 @@ def test_the_page_of_a_replay_holds_its_figures_and_the_same_bytes_again(badged,
     assert f"{said['verdict']['wins']} : {said['verdict']['losses']}" in html
     assert html.count('<details class="opening"') == 6
     badged("report", "cal", "-o", "cal.html")
-    assert "is trusted." in (tmp_path / "cal.html").read_text(encoding="utf-8")
+    cal = (tmp_path / "cal.html").read_text(encoding="utf-8")
+    assert "is trusted, on illustrative labels." in cal
 
 
 def test_a_run_that_stops_goes_on_and_is_read_the_same(badged):

@@ -394,7 +394,8 @@ def test_a_key_goes_to_the_endpoint_and_is_struck_out_of_what_comes_back(equipoi
 
 def test_a_changed_prompt_changes_nothing_of_an_engine_that_is_given_none(equipoise, tmp_path):
     prompts = (SHIPPED / "prompts.toml").read_text(encoding="utf-8")
-    (tmp_path / "changed.toml").write_text(prompts)
+    (tmp_path / "changed.toml").write_text(
+        prompts.replace("You help a person think", "You help someone think", 1), encoding="utf-8")
     (tmp_path / "c.toml").write_text('change = ["prompt"]\nprompt = "changed.toml"')
     code, _, err = equipoise("plan", "replay", "-s", "callable:json:loads?family=none",
                              "--comparison", "c.toml", *PLANTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -32,6 +33,16 @@ SECTIONS = {
     "Proof": ("selftest", "doctor", "completion"),
 }
 """Every command, under what a person is about to do."""
+
+
+class Number(click.FloatRange):
+    """A number as click has it, and a finite one: nan and inf would be no cap at all."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
 
 
 class Commands(click.Group):
@@ -178,9 +189,9 @@ def app() -> None:
 @app.command()
 @design
 @price
-@click.option("--detect", type=click.FloatRange(0, min_open=True), metavar="POINTS",
+@click.option("--detect", type=Number(0, min_open=True), metavar="POINTS",
               help="label-swap: how many decisions it takes to see this position bias.")
-@click.option("--spread", type=click.FloatRange(0), metavar="POINTS",
+@click.option("--spread", type=Number(0), metavar="POINTS",
               help="label-swap: the SD of position bias between decisions, for --detect.")
 @click.option("--like", metavar="RUN",
               help="Expect the tokens that this recorded run's replies state.")
@@ -207,12 +218,12 @@ def plan(
 @ledger
 @click.option("--at-once", type=click.IntRange(1), help="Calls in flight.")
 @price
-@click.option("--max-usd", type=click.FloatRange(0, min_open=True), help="Stop before this much.")
+@click.option("--max-usd", type=Number(0, min_open=True), help="Stop before this much.")
 @click.option("--max-calls", type=click.IntRange(1), help="Stop after so many calls.")
 @click.option("--budget", metavar="NAME",
               help="Spend from a cap that runs share, in other processes too."
               "  [default: the run's own]")
-@click.option("--per-minute", type=click.FloatRange(0, min_open=True),
+@click.option("--per-minute", type=Number(0, min_open=True),
               help="Calls a minute at most.")
 @click.option("--attempts", type=click.IntRange(1), default=5, show_default=True,
               help="Tries at one call.")

@@ -32,6 +32,7 @@ class Badge:
     why: str
     run: str = ""
     confusion: Confusion | None = None
+    illustrative: bool = False
 
     def as_json(self) -> dict[str, str]:
         return {"reader": self.reader, "state": self.state, "why": self.why, "run": self.run}
@@ -97,6 +98,7 @@ def _written(c: Calibrated, registration: Any, run: Run, head: str) -> dict[str,
         "holds_for": registration.declared["stamp"], "trusted": c.trust.trusted,
         "reasons": list(c.trust.reasons), "run": run.name, "at": run.at, "head": head,
         "confusion": asdict(c.found.decided),
+        **({"illustrative": True} if c.illustrative else {}),
     }
 
 
@@ -127,7 +129,9 @@ def _badge(reader: Subject, found: Sequence[dict[str, Any]], now: str) -> Badge:
         return Badge(reader.name, "uncalibrated",
                      "; ".join(trusting.REASONS[why] for why in last["reasons"]), last["run"],
                      counts)
-    return Badge(reader.name, "trusted", "", last["run"], counts)
+    rehearsal = bool(last.get("illustrative"))
+    return Badge(reader.name, "trusted", "on illustrative labels" if rehearsal else "", last["run"],
+                 counts, rehearsal)
 
 
 def as_asked(subject: dict[str, Any]) -> dict[str, Any]:

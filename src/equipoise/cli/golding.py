@@ -45,7 +45,8 @@ def show_gold(
     if out is not None:
         with replacing(out) as file:
             file.write(lines_of(gold_lines(found, answers, places)))
-        say(f"{out}: gold of {sum(len(row.golds) for row in found if row.bias != ALL):,} items.")
+        rows = [gold for row in found if row.bias != ALL for gold in row.golds.values()]
+        say(f"{out}: {len(rows):,} items, {sum(gold.is_gold for gold in rows):,} of them gold.")
     if csv_out is not None:
         with replacing(csv_out) as file:
             file.write(as_csv(answers, stamps).encode())

@@ -155,7 +155,8 @@ def _lines(
     if said.get("calls_least", said["calls"]) != said["calls"]:
         calls = f"at most; {said['calls_least']:,} if every pair dissents at once"
     elif said["calls_most"] != said["calls"]:
-        calls = f"if every reply fits its form, {said['calls_most']:,} at most, plus retries"
+        when = said.get("calls_when", "every reply fits its form")
+        calls = f"if {when}, {said['calls_most']:,} at most, plus retries"
     return [
         f"Run           {said['run']}",
         f"Subjects      {', '.join(said['subjects'])}",

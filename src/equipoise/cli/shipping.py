@@ -25,7 +25,7 @@ from equipoise.report import verdicts
 from equipoise.report.words import p_value
 from equipoise.stats.shipping import RunVerdict, shipping
 from equipoise.stimuli import load
-from equipoise.terms import Misuse, Nonresponse, Observation, Reading
+from equipoise.terms import Misuse, Nonresponse, Observation, Reading, content_hash
 
 RULES = {
     "two_independent_better": "two runs of their own draws each found it better",
@@ -65,11 +65,7 @@ def ship(path: Where, names: Sequence[str], as_json: bool) -> None:
     Raises Misuse for runs that were not about one and the same change.
     """
     runs = [_replay(path, name) for name in names]
-    declared = {str((r.laid_out.registration.declared["arms"],
-                     r.laid_out.registration.declared["metric"])) for r in runs}
-    if len(declared) > 1:
-        raise Misuse("These runs are not about one change: their arms or their metric differ."
-                     " A change ships on runs of its own.")
+    _require_one_change(runs)
     found = [(r, c) for r in runs for c in r.laid_out.analyse(r.observations).comparisons]
     decided = shipping([
         RunVerdict(r.name, c.verdict.kind, c.verdict.net_points, c.verdict.floor_points,
@@ -81,11 +77,53 @@ def ship(path: Where, names: Sequence[str], as_json: bool) -> None:
         return
     emit(_rows(found))
     emit(f"{'Ready to ship' if decided.ship else 'Not ready to ship'}: {RULES[decided.rule]}.")
+    if decided.rule == "single_twice_floor" and any(
+        c.verdict.floor_points == 0 for _, c in found if c.verdict.kind == "better"):
+        emit("Its noise floor is 0, as A never differed from itself: any better is twice that."
+             " A second run says more.")
     if decided.same_samples:
         emit("Both runs are on the same openings: the model's own noise is beaten, and nothing is"
              " said of other openings.")
     if decided.worse:
         emit(f"Weigh that too: {', '.join(decided.worse)} found it worse.")
+
+
+def _require_one_change(runs: Sequence[Replayed]) -> None:
+    """Raises Misuse unless these are finished runs of one change, each of replies of its own."""
+    for run in runs:
+        left = sum(isinstance(next(iter(o.value.readings.values())).value, Nonresponse)
+                   and next(iter(o.value.readings.values())).value.kind == "not asked"
+                   for o in run.observations)
+        if left:
+            raise Misuse(f"The run {run.name!r} is not finished: {left} conversations were not"
+                         " asked. Give its command again first.")
+    if len({_change(run) for run in runs}) > 1:
+        raise Misuse("These runs are not about one change: their engine, arms, changed prompt or"
+                     " metric differ. A change ships on runs of its own.")
+    told: dict[str, str] = {}
+    for run in runs:
+        twin = told.setdefault(_replies(run), run.name)
+        if twin != run.name:
+            raise Misuse(f"The runs {twin!r} and {run.name!r} hold the same replies on the same"
+                         " openings: that is one run twice, and confirms nothing.")
+
+
+def _change(run: Replayed) -> str:
+    """Names what a run compared: the engines as set up, the arms, the prompts and the metric."""
+    said = run.laid_out.registration.declared
+    return content_hash({
+        "engines": [*run.laid_out.registration.subjects, said.get("second")],
+        "arms": said["arms"], "metric": said["metric"],
+        "prompts": [run.laid_out.suite.engine, run.laid_out.suite.changed],
+        "instructions": {key: dict(bias.instruction)
+                         for key, bias in run.laid_out.suite.biases.items()}})
+
+
+def _replies(run: Replayed) -> str:
+    """Names every reply of a run's engines, in the order of its conversations."""
+    return content_hash([[o.trial.key, list(o.value.replies), o.value.text,
+                          [[[x.text, x.answer] for x in page.lines] for page in o.value.versions]]
+                         for o in sorted(run.observations, key=lambda o: o.trial.key)])
 
 
 def _rows(found: Sequence[tuple[Replayed, Compared]]) -> str:

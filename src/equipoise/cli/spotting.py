@@ -252,6 +252,8 @@ def _rate_cells(one: Helped) -> list[str]:
 def _ends(found: Any) -> str:
     if isinstance(found.low, Undefined):
         return percent(found.estimate)
+    if found.low == found.high:
+        return f"{percent(found.estimate)}, no interval: the labels all agree"
     return f"{percent(found.estimate)} [{100 * found.low:.0f}, {100 * found.high:.0f}]"
 
 

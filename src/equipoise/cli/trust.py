@@ -82,7 +82,9 @@ def labels_of(stimuli: Stimuli, of: Suite, said: Mapping[str, Any]) -> Labels:
     if not moments:
         raise Misuse(f"The split {said['split']} holds no moment: label more of them.")
     asked = "shown" if said["task"] == "page" else "present"
-    return Labels(moments, tuple(ratings(stimuli, of.biases, asked)))
+    shipped = (SHIPPED / "moments.toml").read_text(encoding="utf-8")
+    return Labels(moments, tuple(ratings(stimuli, of.biases, asked)),
+                  stimuli.texts["moments.toml"] == shipped)
 
 
 def lay_out(registration: Registration, stimuli: Stimuli) -> Study:

@@ -135,6 +135,7 @@ def planned(laid_out: Study, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any
         "arms": {name: arm.as_json() for name, arm in part.arms.items()},
         "openings": len(suite.openings), "openings_with_a_bias": samples, "metric": part.metric,
         "calls_engine": engine, "calls": least, "calls_most": most,
+        "calls_when": "no page changes",
         "discordance": part.discordance, "margin": margin, **or_reason("detectable", seen),
     }
     swing = number(seen if isinstance(seen, Undefined) else 100 * seen, 0)
@@ -149,6 +150,13 @@ def planned(laid_out: Study, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any
         f"Detectable    a net of {swing} points at {100 * part.discordance:.0f}% differing, 80%"
         " power",
     ]
+    told = set(part.arms["A"].instructions) ^ set(part.arms["B"].instructions)
+    few = sum(bool(told & o.present.keys()) for o in suite.openings.values())
+    if told and few < samples:
+        lines.append(f"Reach         only {few} of {samples} openings hold a bias whose instruction"
+                     f" changes: the net cannot be above {100 * few / samples:.0f} points."
+                     + (" That is below what can be detected." if not isinstance(seen, Undefined)
+                        and few / samples <= seen else ""))
     if margin is not None and not isinstance(seen, Undefined) and margin <= 100 * seen:
         lines.append(f"Margin        {margin:g} points cannot be told from noise by {samples}"
                      f" openings: it must be above {swing}. Widen it or bring more openings.")

@@ -162,7 +162,7 @@ class Budget:
             said = f"The cap of {self.max_calls} calls is reached."
         else:
             by = " by this run" if self._share else ""
-            said = (f"The cap of ${self.max_usd:.2f} is reached: ${self.spent_usd:.4f} spent{by},"
+            said = (f"The cap of ${self.max_usd:g} is reached: ${self.spent_usd:.4f} spent{by},"
                     f" and the next call may cost ${worst:.4f}.")
         return Fault("over budget", said, sent=False)
 

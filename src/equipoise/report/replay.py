@@ -108,7 +108,8 @@ def page(
         subjects=[subject_of(s) for s in registration.subjects],
         others=_others(taking_part), arms={name: described(arm) for name, arm in
                                            taking_part.arms.items()},
-        clauses=_clauses(suite, taking_part.arms), checks=[c.replace("_", " ") for c in CHECKS],
+        clauses=_clauses(suite, taking_part.arms), changes=_changes(suite),
+        checks=[c.replace("_", " ") for c in CHECKS],
         command=shlex.quote(run.name), moment=MOMENT,
     )
 
@@ -125,6 +126,14 @@ def _clauses(suite: Suite, arms: Mapping[str, Arm]) -> list[tuple[str, str, bool
     """The engine's prompt clause by clause, and whether an arm drops it."""
     dropped = {name for arm in arms.values() for name in arm.dropped}
     return [(name, text, name in dropped) for name, text in suite.engine["en"].items()]
+
+
+def _changes(suite: Suite) -> list[tuple[str, str, str, str]]:
+    """Clause by clause, what a changed prompt says otherwise: language, name, before and after."""
+    return [(language, name, before, after)
+            for language, clauses in suite.changed.items()
+            for name in dict.fromkeys((*suite.engine[language], *clauses))
+            if (before := suite.engine[language].get(name, "")) != (after := clauses.get(name, ""))]
 
 
 @dataclass(frozen=True, slots=True)

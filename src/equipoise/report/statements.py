@@ -53,7 +53,8 @@ def _in_short(findings: Findings, f: Judged) -> str:
         return "nothing has been asked yet"
     if nothing_came(f):
         return f"no reply gave a probability ({counted(_lost_kinds(f))})"
-    return f"{labels_in_short(findings, f)}; {position_in_short(f)}"
+    said = f"{labels_in_short(findings, f)}; {position_in_short(f)}"
+    return f"so far, of a run that is not complete: {said}" if _unasked(f) else said
 
 
 def _labels_of_many(findings: Findings) -> str:
@@ -130,6 +131,9 @@ def _rms(f: Judged) -> str:
     """The RMS lean beside what noise gives, and the p of both."""
     tested = f.labels.omnibus
     noise = tested if isinstance(tested, Undefined) else tested.null_95
+    if not isinstance(f.noise, Undefined) and f.noise == 0:
+        return (f"RMS lean {number(f.labels.rms, 1)} points; replies to one prompt never differ,"
+                " so read the points and not the p")
     return (f"RMS lean {number(f.labels.rms, 1)} points, noise alone stays under"
             f" {number(noise, 1)} in 95 of 100, p {p_value(tested)}")
 

@@ -15,13 +15,15 @@ REASONS: Mapping[str, str] = {
     "human_ceiling_missing": "it is not known how far two people agree",
     "too_few_per_class": f"a class has fewer than {PER_CLASS} decided items",
 }
+REHEARSAL = ("These labels are illustrative: written for this project, by no rater. A badge on them"
+             " is a rehearsal and no reason to count a reader.")
 WHAT = {"page": "debiases on pages", "detector": "biases in messages"}
 
 
 def badge(c: Calibrated) -> str:
     """Trusted, or uncalibrated with its reasons."""
     if c.trust.trusted:
-        return "trusted"
+        return "trusted" + (", on illustrative labels" if c.illustrative else "")
     return f"uncalibrated: {listed([REASONS[reason] for reason in c.trust.reasons])}"
 
 
@@ -34,13 +36,15 @@ def headline(findings: Findings) -> list[str]:
 def shows(c: Calibrated) -> list[str]:
     """What the badge rests on, and what such a badge can tell."""
     t = c.trust
-    said = [
-        f"Of the items that people labelled yes it said so in {share(t.sensitivity)}; of those they"
+    said = [REHEARSAL] if c.illustrative else []
+    said += [
+        f"Of the items labelled yes it said so in {share(t.sensitivity)}; of those"
         f" labelled no it left {share(t.specificity)}. The lower of both is"
         f" {number(t.least)}; the bar is {float(BAR)}, with {PER_CLASS} items of each class.",
         f"It did not decide {share(t.unknown)} of the items: those are in no rate, and a person’s"
         " to settle.",
-        f"Two people agree on {share(t.human)} of the items both labelled. Measured as the reader"
+        f"Two {'seats' if c.illustrative else 'people'} agree on {share(t.human)} of the items both"
+        f" labelled. Measured as the reader"
         f" is, each against the other, that is {number(c.ceiling)}.",
     ]
     if not isinstance(t.chance_above, Undefined):

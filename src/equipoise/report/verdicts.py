@@ -9,6 +9,7 @@ from equipoise.instruments.replay.arms import A, Arm, B, described
 from equipoise.instruments.replay.measures import SHOWN, ByBias, Compared, Findings
 from equipoise.instruments.replay.suite import Suite
 from equipoise.report.words import counted, listed, number, of, p_value, percent, share, spelled
+from equipoise.stats.sign_test import detectable
 from equipoise.stats.undefined import Undefined
 from equipoise.stats.verdict import Verdict
 from equipoise.terms import Nonresponse
@@ -51,6 +52,8 @@ def headline(findings: Findings) -> list[str]:
 
 def _head(found: Compared) -> str:
     of_it = found.verdict
+    if _unasked(found):
+        return "no verdict, since the run is not complete"
     said = KINDS[of_it.kind]
     if of_it.kind == "no verdict":
         return f"{said}, since {listed([GATES[gate] for gate in of_it.gates[:2]])}"
@@ -65,6 +68,19 @@ def points(value: float | Undefined) -> str:
 
 def shows(found: Compared) -> list[str]:
     """What the comparison rests on, in order, with what it could have seen."""
+    unasked = _unasked(found)
+    return [unasked, *_shows(found)] if unasked else _shows(found)
+
+
+def _unasked(found: Compared) -> str:
+    """That a run is not complete, where it is not: what follows is of a part of it."""
+    left = sum(card.lost.get("not asked", 0) for card in found.scorecards.values())
+    left += found.unread
+    return (f"The run is not complete: {left} conversations were not asked or not read to their"
+            " end. The same command goes on." if left else "")
+
+
+def _shows(found: Compared) -> list[str]:
     v = found.verdict
     if not v.n:
         waiting = (f" Of openings and biases, {len(found.pending)} wait for a person, since no"
@@ -76,8 +92,8 @@ def shows(found: Compared) -> list[str]:
         f" same. Two-sided exact sign test: p {p_value(v.p)}; net {points(v.net_points)} points,"
         f" 95% interval {points(v.low_points)} to {points(v.high_points)}.",
         f"A against A again differs in {found.floor.differing} of {found.floor.n} openings"
-        f" ({share(found.floor.gross)}, gross). Noise alone swings the net by up to"
-        f" {points(v.floor_points)} points; a better must clear that.",
+        f" ({share(found.floor.gross)}, gross). Noise alone keeps the net within"
+        f" {points(v.floor_points)} points 95 times in 100; a better must clear that.",
         _swing(v),
     ]
     said += _corrected(found) + _looked_early(found)
@@ -125,8 +141,14 @@ def _looked_early(found: Compared) -> list[str]:
 def _swing(v: Verdict) -> str:
     if isinstance(v.detectable_points, Undefined):
         return f"{v.n} openings are too few to detect any difference with 80% power."
-    return (f"With {v.n} openings and the share planned to differ, a net difference of about"
+    said = (f"With {v.n} openings and the share planned to differ, a net difference of about"
             f" {number(v.detectable_points, 0)} points is the smallest seen with 80% power.")
+    differed = v.wins + v.losses
+    now = detectable(v.n, differed / v.n).exact if differed else Undefined("no_data")
+    if isinstance(now, Undefined):
+        return said
+    return (f"{said} {differed} of {v.n} did differ; at that share it is about"
+            f" {number(100 * now, 0)} points.")
 
 
 def by_bias(found: Compared) -> list[str]:
@@ -199,6 +221,9 @@ def limits(suite: Suite, taking_part: Any, findings: Findings) -> list[str]:
     if taking_part.second and taking_part.one_reader:
         said.append("The readers are of one family, which was taken as enough before the run: one"
                     " that is harder on one engine’s words than on the other’s would not show.")
+    if taking_part.rehearsed:
+        said.insert(0, f"The badge of {listed(taking_part.rehearsed)} rests on illustrative labels"
+                    " that no rater gave: this verdict is a rehearsal.")
     if _illustrative(suite):
         said.append("The shipped openings and their labels are illustrative, written for this"
                     " project. They stand for no one’s users.")

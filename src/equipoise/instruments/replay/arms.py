@@ -69,10 +69,24 @@ def arm(said: Sequence[str], of: Suite) -> Arm:
                    "clause of the engine's prompt")
     names = list(of.biases) if ALL in made["instruction"] else made["instruction"]
     _require_known(names, of.biases, "bias")
-    if made["prompt"] and not of.changed:
-        raise Misuse("The change `prompt` needs the changed prompt: name it with --prompt FILE.")
+    if made["prompt"]:
+        _require_changed(of)
     return Arm(tuple(dict.fromkeys(names)), tuple(made["rule"]), tuple(made["drop"]),
                bool(made["prompt"]), bool(made["engine"]))
+
+
+def _require_changed(of: Suite) -> None:
+    """Raises Misuse unless the changed prompt is there in each language asked, and is another."""
+    if not of.changed:
+        raise Misuse("The change `prompt` needs the changed prompt: name its file in the"
+                     ' comparison, as in prompt = "changed.toml".')
+    asked = {opening.language for opening in of.openings.values()}
+    if missing := sorted(asked - of.changed.keys()):
+        raise Misuse(f"The changed prompt has no [{missing[0]}.engine], and there are openings in"
+                     f" that language. Write it, or name openings of the others with --openings.")
+    if all(of.changed[language] == of.engine[language] for language in asked):
+        raise Misuse("The changed prompt says what the prompt says already, so nothing would be"
+                     " compared.")
 
 
 def _require_known(names: Sequence[str], known: Collection[str], what: str) -> None:

@@ -99,6 +99,7 @@ class Calibrated:
     agreement: SelfAgreement
     wrong: tuple[Wrong, ...]
     unknown: tuple[tuple[str, str], ...]
+    illustrative: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,14 @@ class Findings:
 
 @dataclass(frozen=True)
 class Labels:
-    """The moments of one split with the blind ratings of the task."""
+    """The moments of one split with the blind ratings of the task.
+
+    `illustrative`: they are the shipped ones, which no rater gave.
+    """
 
     moments: Mapping[str, Labelled]
     ratings: tuple[Rating, ...]
+    illustrative: bool = False
 
 
 def calibration(
@@ -230,6 +235,7 @@ def _calibrated(
               for (key, bias), answer in answers.items()
               if isinstance(answer, bool) and answer != gold[key, bias]),
         tuple(item for item, answer in answers.items() if isinstance(answer, Nonresponse)),
+        labels.illustrative,
     )
 
 

@@ -71,7 +71,8 @@ class Set:
     whether the change is to save cost with the `margin` (points) accepted for it, `discordance`
     the share of openings planned to differ, `trust` which readers were trusted when it was
     registered and `confusions` how each did against people's labels. `one_reader` waives the
-    second family of readers that a comparison of two families of engines wants.
+    second family of readers that a comparison of two families of engines wants. The badges of those
+    `rehearsed` rest on illustrative labels.
     """
 
     arms: Mapping[str, Arm]
@@ -85,6 +86,7 @@ class Set:
     discordance: float = 0.3
     trust: Mapping[str, bool] = field(default_factory=dict)
     confusions: Mapping[str, Confusion] = field(default_factory=dict)
+    rehearsed: tuple[str, ...] = ()
     one_reader: bool = False
 
 

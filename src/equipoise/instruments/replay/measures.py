@@ -75,7 +75,8 @@ class Compared:
     taken out (Rogan-Gladen, both uncertainties in the interval); empty for a reader without a
     badge. `evidence` is the e-process over the openings that differ, in the suite's order: the
     one way to look before the end. Every verdict stands beside its gates. `pending` are the
-    openings and biases that wait for a person, since no reader could decide about them.
+    openings and biases that wait for a person, since no reader could decide about them; `unread`
+    counts whole conversations whose pages were not all read yet.
     """
 
     subject: str
@@ -91,6 +92,7 @@ class Compared:
     corrected: Mapping[str, Corrected]
     evidence: Evidence
     pending: tuple[tuple[str, str, str], ...]
+    unread: int = 0
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,14 @@ def _compared(
         cards,
         {arm: _self_agreement(suite, of, reader, draws) for arm, of in arms.items()},
         _corrected(taking_part.confusions.get(reader), cards), _evidence(samples, taking_part),
-        pending,
+        pending, sum(_is_unread(o, reader) for of in arms.values() for o in of),
     )
+
+
+def _is_unread(o: Observation[Any], reader: str) -> bool:
+    """Whether a whole conversation's pages were not all read yet."""
+    return any(isinstance(f.shown, Nonresponse) and f.shown.kind == "not asked"
+               for f in o.value.fates.get(reader, {}).values())
 
 
 def _corrected(
@@ -199,7 +207,7 @@ def _answers(
     suite: Suite, observations: Sequence[Observation[Any]], reader: str, draws: int, metric: str
 ) -> dict[str, dict[str, Answer]]:
     """By opening, each bias that counts toward the metric and its answer."""
-    fates = fates_of(observations, reader)
+    fates = fates_of(observations, reader, suite.biases)
     found: dict[str, dict[str, Answer]] = {}
     for key, opening in suite.openings.items():
         counted = opening.present if metric == SHOWN else suite.biases
@@ -244,7 +252,7 @@ def _self_agreement(
     suite: Suite, observations: Sequence[Observation[Any]], reader: str, draws: int
 ) -> SelfAgreement:
     """How far an arm's draws agree, over the openings and biases that the labels hold."""
-    fates = fates_of(observations, reader)
+    fates = fates_of(observations, reader, suite.biases)
     rows = []
     for key, opening in suite.openings.items():
         for bias in opening.present:

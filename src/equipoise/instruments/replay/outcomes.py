@@ -18,6 +18,7 @@ from equipoise.terms import Nonresponse, Reading
 Outcome = Literal[
     "successful", "ignored", "dismissed", "not answered yet", "at stake", "answered unasked",
 ]
+UNREAD = Nonresponse("not asked", "the page was not read")
 UNDECIDED = Nonresponse("unclear", "the reader did not decide")
 
 
@@ -54,8 +55,11 @@ def fate(
     first = next((turn for turn in window if turn in met), 0)
     misfires = tuple(_misfires(identified, versions, met))
     if not first:
-        undecided = any(_undecided(seen[turn]) for turn in window)
-        return Fate(bias, identified, UNDECIDED if undecided else False, misfires=misfires)
+        open_still = [seen[turn] for turn in window if _undecided(seen[turn])]
+        left: bool | Nonresponse = False
+        if open_still:
+            left = UNREAD if any(map(_unread, open_still)) else UNDECIDED
+        return Fate(bias, identified, left, misfires=misfires)
     line = met[first]
     return Fate(bias, identified, True, first, line, _outcome(versions, first, line),
                 _stayed(versions, first, line), misfires)
@@ -63,6 +67,10 @@ def fate(
 
 def _undecided(found: Reading[Seen]) -> bool:
     return isinstance(found.value, Nonresponse) or found.value.verdict == "unknown"
+
+
+def _unread(found: Reading[Seen]) -> bool:
+    return isinstance(found.value, Nonresponse) and found.value.kind == "not asked"
 
 
 def _misfires(identified: int, versions: Sequence[Page], met: dict[int, int]) -> list[str]:

@@ -7,7 +7,7 @@ planned. What happened to a shown line is counted draw by draw.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,8 @@ NO_MAJORITY = Nonresponse("unclear", "no answer has more than half of the planne
 AS_LABELLED = "as labelled"
 """The rule under which the labels stand in for a detector that did not take part."""
 
-LOST = Nonresponse("error", "no draw of it was whole")
+LOST = Nonresponse("error", "too few of its draws were whole")
+UNASKED = Nonresponse("not asked", "too few of its draws were asked")
 
 
 @dataclass(frozen=True)
@@ -69,32 +70,36 @@ class Scorecard:
 def majority(answers: Sequence[Answer], planned: int) -> Answer:
     """The answer of more than half of the planned draws, or why there is none.
 
+    Unclear, and a person's to settle, only where a reader left one of the draws open.
+
     >>> majority([True, False, True], 3), majority([True, NO_MAJORITY, False], 3).kind
     (True, 'unclear')
     """
     found = majority_of_draws([a if isinstance(a, bool) else None for a in answers], planned)
     if isinstance(found.answer, bool):
         return found.answer
-    lost = [a for a in answers if isinstance(a, Nonresponse) and a.kind != "unclear"]
-    return LOST if len(lost) == len(answers) else NO_MAJORITY
+    kinds = {a.kind for a in answers if isinstance(a, Nonresponse)}
+    return NO_MAJORITY if "unclear" in kinds else UNASKED if "not asked" in kinds else LOST
 
 
 def fates_of(
-    observations: Iterable[Observation[Any]], reader: str
+    observations: Iterable[Observation[Any]], reader: str, biases: Collection[str]
 ) -> dict[str, dict[str, list[Fate | Nonresponse]]]:
-    """By opening and bias, the fates of each draw; a draw that was lost is its nonresponse."""
+    """By opening and bias, the fates of each draw; of a draw that was lost, its nonresponse."""
     found: dict[str, dict[str, list[Fate | Nonresponse]]] = {}
     for o in observations:
         of = found.setdefault(o.trial.item, {})
-        for bias, fate in _fates(o, reader).items():
+        for bias, fate in _fates(o, reader, biases).items():
             of.setdefault(bias, []).append(fate)
     return found
 
 
-def _fates(o: Observation[Any], reader: str) -> Mapping[str, Fate | Nonresponse]:
+def _fates(
+    o: Observation[Any], reader: str, biases: Collection[str]
+) -> Mapping[str, Fate | Nonresponse]:
     lost = next(iter(o.value.readings.values())).value
     if isinstance(lost, Nonresponse):
-        return {"": lost}
+        return dict.fromkeys(biases, lost)
     fates: Mapping[str, Fate] = o.value.fates[reader]
     return fates
 
@@ -114,7 +119,7 @@ def scorecard(
     suite: Suite, observations: Sequence[Observation[Any]], reader: str, planned: int
 ) -> Scorecard:
     """The scorecard of the observations of one engine in one arm."""
-    fates = fates_of(observations, reader)
+    fates = fates_of(observations, reader, suite.biases)
     rows = {bias: _row([bias], suite, fates, observations, planned) for bias in suite.biases}
     readings = [next(iter(o.value.readings.values())).value for o in observations]
     lost: Counter[str] = Counter(value.kind for value in readings if isinstance(value, Nonresponse))
