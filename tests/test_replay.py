@@ -759,3 +759,35 @@ def test_people_settle_what_a_reader_left_open_and_overrule_nothing():
 
     found = _decided(Observation(t, Value), "reader", "framing", made, people)
     assert [r.value for r in found] == [Seen("met", 1), Seen("not met")]
+
+
+def test_a_reader_that_does_not_agree_with_itself_reads_each_page_three_times(equipoise):
+    for name, calls in (("perfect", 1), ("eight-nine", 3)):
+        equipoise("run", "calibration", "-s", f"planted:{name}", "--draws", "3", "--run", name,
+                  "--no-progress")
+        equipoise("badge", name, "-o", f"{name}.json")
+        few = ",".join(k for k, o in SUITE.openings.items() if o.present).split(",")[0]
+        plan = json.loads(equipoise(
+            "plan", "replay", "-s", "planted:same", "--change", "instruction:all", "--reader",
+            f"planted:{name}", "--trust", f"{name}.json", "--openings", few, "--json")[1])
+        turns = len(SUITE.openings[few].turns)
+        assert plan["calls"] == 9 * (turns + 7 * calls)
+
+
+def test_a_majority_of_three_calls_errs_less_than_one():
+    part = Set({A: Arm(), B: Arm(("framing",))}, (replace(READER, model="eight-nine"),),
+               votes={"reader": 3})
+    one = replace(part, votes={})
+    wrong = {}
+    for name, of in (("one", one), ("three", part)):
+        answers = {ENGINE.stamp: answerer(FEW, "better", {}),
+                   of.readers[0].stamp: answerer(FEW, "eight-nine", {})}
+        instrument = replay(FEW, of)
+        found = [asyncio.run(instrument.conduct(t, asking(answers)))
+                 for t in instrument.design(ENGINE)]
+        words = {bias: (b.debias["en"], b.debias["fr"]) for bias, b in FEW.biases.items()}
+        wrong[name] = sum(
+            (r.value.verdict == "met") != any(x.text in words[bias] for x in page_.lines)
+            for v in found for bias, readings in v.seen["reader"].items()
+            for page_, r in zip(v.versions, readings, strict=True))
+    assert 2 * wrong["three"] < 1.6 * wrong["one"]

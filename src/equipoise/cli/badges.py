@@ -21,6 +21,8 @@ from equipoise.terms import Misuse, Subject, canonical_json
 
 State = Literal["uncalibrated", "trusted", "drifted", "stale"]
 FORM = "equipoise badge 1"
+VOTES = 3
+"""Calls a page is read with where a reader's draws agree at less than kappa .9."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Badge:
     run: str = ""
     confusion: Confusion | None = None
     illustrative: bool = False
+    calls: int = 1
 
     def as_json(self) -> dict[str, str]:
         return {"reader": self.reader, "state": self.state, "why": self.why, "run": self.run}
@@ -99,6 +102,7 @@ def _written(c: Calibrated, registration: Any, run: Run, head: str) -> dict[str,
         "reasons": list(c.trust.reasons), "run": run.name, "at": run.at, "head": head,
         "confusion": asdict(c.found.decided),
         **({"illustrative": True} if c.illustrative else {}),
+        **({"calls": 1 if c.agreement.is_steady else VOTES} if c.agreement.compared else {}),
     }
 
 
@@ -131,7 +135,7 @@ def _badge(reader: Subject, found: Sequence[dict[str, Any]], now: str) -> Badge:
                      counts)
     rehearsal = bool(last.get("illustrative"))
     return Badge(reader.name, "trusted", "on illustrative labels" if rehearsal else "", last["run"],
-                 counts, rehearsal)
+                 counts, rehearsal, int(last.get("calls", 1)))
 
 
 def as_asked(subject: dict[str, Any]) -> dict[str, Any]:

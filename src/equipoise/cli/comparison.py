@@ -160,6 +160,7 @@ def declared(of: Set, suite: Suite) -> dict[str, Any]:
         **{role: one.as_json() for role, one in others_of(of).items()},
         "metric": of.metric, "cost_saving": of.saving, "margin": of.margin,
         "discordance": of.discordance, "one_reader": of.one_reader, "trust": dict(of.trust),
+        **({"votes": dict(of.votes)} if of.votes else {}),
         **({"rehearsed": list(of.rehearsed)} if of.rehearsed else {}),
         "confusions": {name: asdict(found) for name, found in of.confusions.items()},
         "definitions": {key: bias.stamp for key, bias in suite.biases.items()},
@@ -180,4 +181,5 @@ def registered(said: Mapping[str, Any]) -> Set:
                others["quality"], others["second"], said["metric"], said["cost_saving"],
                said["margin"], said["discordance"], said["trust"],
                {name: Confusion(**counts) for name, counts in said["confusions"].items()},
-               tuple(said.get("rehearsed", ())), said.get("one_reader", False))
+               tuple(said.get("rehearsed", ())), said.get("one_reader", False),
+               said.get("votes", {}))

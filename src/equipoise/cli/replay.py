@@ -83,7 +83,8 @@ def register(
     badges = badges_for(trust, part.readers, laid_out)
     part = replace(part, trust={name: b.state == "trusted" for name, b in badges.items()},
                    confusions={name: b.confusion for name, b in badges.items() if b.confusion},
-                   rehearsed=tuple(name for name, b in badges.items() if b.illustrative))
+                   rehearsed=tuple(name for name, b in badges.items() if b.illustrative),
+                   votes={name: b.calls for name, b in badges.items() if b.calls > 1})
     instrument = replay(laid_out, part, answers, draws)
     cells = sum(len(instrument.design(one)) for one in subjects)
     in_order([], order)

@@ -124,7 +124,7 @@ def planned(laid_out: Study, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any
     """What `plan` says of a replay: its arms, every call, and what so many openings can show."""
     part, suite = registered(laid_out.registration.declared), laid_out.suite
     count = calls(len(suite.biases), part.quality is not None, part.detector is not None,
-                  len(part.readers))
+                  sum(part.votes.get(r.name, 1) for r in part.readers))
     each = [count(len(suite.openings[t.item].turns)) for t in laid_out.trials]
     least, most = sum(low for low, _ in each), sum(high for _, high in each)
     engine = sum(len(suite.openings[t.item].turns) for t in laid_out.trials)

@@ -192,6 +192,9 @@ def questions(suite: Suite, taking_part: Any, draws: int) -> list[str]:
            f" {taking_part.second.family}; the readers are of"
            f" {listed(sorted({r.family for r in taking_part.readers}))}."]
           if taking_part.second else []),
+        *([f"{listed(sorted(taking_part.votes))} did not agree with itself enough for one call:"
+           " each page was read three times, and the majority counts."]
+          if taking_part.votes else []),
         "A sample is an opening. Its answer in an arm is what more than half of the planned draws"
         f" say; the metric is {WHAT[taking_part.metric]}, registered before the first call.",
     ]

@@ -7,7 +7,7 @@ never write then read the page, each bias by itself. The engine's prose is never
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
@@ -72,7 +72,8 @@ class Set:
     the share of openings planned to differ, `trust` which readers were trusted when it was
     registered and `confusions` how each did against people's labels. `one_reader` waives the
     second family of readers that a comparison of two families of engines wants. The badges of those
-    `rehearsed` rest on illustrative labels.
+    `rehearsed` rest on illustrative labels. `votes` are the calls a page is read with by readers
+    that do not agree with themselves enough for one: the majority of them counts.
     """
 
     arms: Mapping[str, Arm]
@@ -88,6 +89,7 @@ class Set:
     confusions: Mapping[str, Confusion] = field(default_factory=dict)
     rehearsed: tuple[str, ...] = ()
     one_reader: bool = False
+    votes: Mapping[str, int] = field(default_factory=dict)
 
 
 class Replayed(Struct, frozen=True):
@@ -171,7 +173,8 @@ async def _conduct(suite: Suite, taking_part: Set, trial: Trial, ask: Ask) -> Re
         held.keep(detected, fired, found)
         if isinstance(found.reading.value, Nonresponse):
             return _lost(held, found)
-    seen = {reader.name: await _read(suite, opening, held.versions, reader, asks)
+    seen = {reader.name: await _read(suite, opening, held.versions, reader,
+                                     partial(_voted, asks, taking_part.votes.get(reader.name, 1)))
             for reader in taking_part.readers}
     fates = {name: {bias: fate(bias, opening.present.get(bias, 0), held.versions, readings)
                     for bias, readings in by_bias.items()} for name, by_bias in seen.items()}
@@ -250,7 +253,8 @@ def _fired(arm: Arm, detected: Reading[Detected]) -> tuple[str, ...]:
 
 
 async def _read(
-    suite: Suite, opening: Opening, versions: Sequence[Page], reader: Subject, asks: _Asks
+    suite: Suite, opening: Opening, versions: Sequence[Page], reader: Subject,
+    voted: Callable[..., Awaitable[Reading[Seen]]],
 ) -> dict[str, tuple[Reading[Seen], ...]]:
     """Each bias's reading of each version; a page that did not change is not read again.
 
@@ -268,10 +272,39 @@ async def _read(
             else:
                 stage = f"page/{number}/{bias}/{reader.name}"
                 question = suite.page_question(opening.language, bias, page)
-                readings.append((await asks(schema(PAGE, page), stage, question, page_line(page),
-                                            reader)).reading)
+                readings.append(await voted(stage, question, page, reader))
         found[bias] = tuple(readings)
     return found
+
+
+async def _voted(
+    asks: _Asks, votes: int, stage: str, question: str, page: Page, reader: Subject
+) -> Reading[Seen]:
+    """One reading of a page: of one call, or of the majority of so many of the same question."""
+    found = [(await asks(schema(PAGE, page), stage if n == 1 else f"{stage}/{n}", question,
+                         page_line(page), reader)).reading for n in range(1, votes + 1)]
+    return found[0] if votes == 1 else by_majority(found)
+
+
+def by_majority(readings: Sequence[Reading[Seen]]) -> Reading[Seen]:
+    """The reading that more than half of the calls came to; without one, unknown.
+
+    >>> met, not_met = Reading(Seen("met", 1), "r"), Reading(Seen("not met"), "r")
+    >>> by_majority([met, not_met, met]).value.verdict
+    'met'
+    >>> by_majority([met, not_met, Reading(Seen("unknown"), "r")]).value.verdict
+    'unknown'
+    """
+    for reading in readings:
+        said = _verdict(reading)
+        if 2 * sum(_verdict(other) == said for other in readings) > len(readings):
+            return reading
+    return Reading(Seen("unknown"), "no majority of calls")
+
+
+def _verdict(reading: Reading[Seen]) -> str:
+    value = reading.value
+    return value.kind if isinstance(value, Nonresponse) else value.verdict
 
 
 async def _quality(
