@@ -791,3 +791,13 @@ def test_a_majority_of_three_calls_errs_less_than_one():
             for v in found for bias, readings in v.seen["reader"].items()
             for page_, r in zip(v.versions, readings, strict=True))
     assert 2 * wrong["three"] < 1.6 * wrong["one"]
+
+
+def test_the_page_holds_every_reply_of_its_reader(badged, tmp_path):
+    few = ",".join(list(SUITE.openings)[:2])
+    badged(*REPLAY, "-s", "planted:better", "--run", "r1", "--openings", few)
+    badged("report", "r1", "-o", "r.html")
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    asked = next(row for row in json.loads(badged("costs", "r1", "--json")[1])["subjects"]
+                 if row["subject"] == "perfect")
+    assert html.count('<span class="rule" dir="auto">{&#34;verdict&#34;') == asked["calls"] > 0

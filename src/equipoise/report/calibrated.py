@@ -70,8 +70,9 @@ def _prompt(suite: Suite, declared: Mapping[str, Any]) -> str:
 def _view(c: Calibrated, labels: Labels, place: int) -> View:
     t, decided = c.trust, c.found.decided
     rates = tuple((name, charts.interval(found), words.share(found)) for name, found in (
-        ("says yes where people did", t.sensitivity), ("says no where people did", t.specificity),
-        ("two people agree", t.human)))
+        ("says yes where the labels do", t.sensitivity),
+        ("says no where the labels do", t.specificity),
+        (f"two {'seats' if c.illustrative else 'people'} agree", t.human)))
     wrong = tuple(_item(labels, w.moment, w.bias, w.label, "yes" if w.said else "no", w.why)
                   for w in c.wrong)
     queue = tuple(_item(labels, moment, bias, bias in labels.moments[moment].shown, "unknown", "")

@@ -27,7 +27,7 @@ from equipoise.stats.undefined import Undefined
 from equipoise.stats.verdict import Verdict
 from equipoise.terms import Nonresponse, Observation
 
-ROOM, ROOM_A_VERSION, ROOM_A_LINE = 7_500_000, 500, 160
+ROOM, ROOM_A_VERSION, ROOM_A_LINE = 7_500_000, 200, 160
 SCALE = 100.0
 """Points of a full balance line: a net of every opening."""
 
@@ -68,13 +68,17 @@ class VersionView:
 
 @dataclass(frozen=True, slots=True)
 class DrawView:
-    """One draw of one arm: its versions, or why it broke off, and what became of each bias."""
+    """One draw of one arm: its versions, or why it broke off, and what became of each bias.
+
+    `told` is every reply of the reader: the bias and version asked about, the verdict, the words.
+    """
 
     name: str
     versions: tuple[VersionView, ...]
     lost: str
     said: Markup
     fates: tuple[tuple[str, str], ...]
+    told: tuple[tuple[str, int, str, Markup], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +196,9 @@ def _opening(
     opening = suite.openings[observations[0].trial.item if observations else sample_name(sample)]
     ordered = sorted(observations, key=lambda o: (ARMS.index(o.trial.condition["arm"]),
                                                   o.trial.draw))
-    texts = [text for o in ordered for text in (*o.value.replies, o.value.text)]
+    texts = [text for o in ordered for text in (
+        *o.value.replies, o.value.text,
+        *(t for of in o.value.told.get(c.reader, {}).values() for t in of))]
     lines = sum(len(version.lines) for o in ordered for version in o.value.versions)
     draws = tuple(_draw(o, c.reader) for o in ordered) if room.takes(
         texts, ROOM_A_LINE * lines) else ()
@@ -221,7 +227,21 @@ def _draw(o: Observation[Any], reader: str) -> DrawView:
     return DrawView(
         f"{o.trial.condition['arm']}, draw {o.trial.draw}", versions,
         f"{lost.kind}: {lost.detail}" if isinstance(lost, Nonresponse) else "",
-        marked(value.text, reading.span) if isinstance(lost, Nonresponse) else Markup(""), fates)
+        marked(value.text, reading.span) if isinstance(lost, Nonresponse) else Markup(""), fates,
+        tuple(_told(value, reader, seen)))
+
+
+def _told(value: Any, reader: str, seen: Mapping[str, Any]) -> list[tuple[str, int, str, Markup]]:
+    return [(bias, version, _verdict(seen[bias][version]), marked(text, (-1, -1)))
+            for bias, texts in value.told.get(reader, {}).items()
+            for version, text in enumerate(texts) if text]
+
+
+def _verdict(reading: Any) -> str:
+    value = reading.value
+    if isinstance(value, Nonresponse):
+        return value.kind
+    return f"{value.verdict} on line {value.line}" if value.verdict == "met" else str(value.verdict)
 
 
 def _fate(fate: Any) -> str:

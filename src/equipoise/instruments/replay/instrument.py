@@ -92,11 +92,16 @@ class Set:
     votes: Mapping[str, int] = field(default_factory=dict)
 
 
+Told = tuple[Reading[Seen], str]
+"""A reading of a page, and the reply it was read from; no reply where nothing was asked."""
+
+
 class Replayed(Struct, frozen=True):
     """One conversation as one arm of the engine held it, and what the readers made of its pages.
 
     `versions` are the page as it stood and after each turn; `seen` the page reader's readings by
-    reader, bias and version; `fates` what they come to; `quality` the checks of the shown lines.
+    reader, bias and version, and `told` their replies in the same places, empty where none was
+    asked for; `fates` what they come to; `quality` the checks of the shown lines.
     """
 
     text: str
@@ -109,6 +114,7 @@ class Replayed(Struct, frozen=True):
     fates: Mapping[str, Mapping[str, Fate]]
     quality: Mapping[str, Reading[Mapping[str, Met]]]
     usages: tuple[Usage, ...] = ()
+    told: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
 
 
 def replay(
@@ -173,15 +179,19 @@ async def _conduct(suite: Suite, taking_part: Set, trial: Trial, ask: Ask) -> Re
         held.keep(detected, fired, found)
         if isinstance(found.reading.value, Nonresponse):
             return _lost(held, found)
-    seen = {reader.name: await _read(suite, opening, held.versions, reader,
+    read = {reader.name: await _read(suite, opening, held.versions, reader,
                                      partial(_voted, asks, taking_part.votes.get(reader.name, 1)))
             for reader in taking_part.readers}
+    seen = {name: {bias: tuple(reading for reading, _ in found) for bias, found in of.items()}
+            for name, of in read.items()}
+    told = {name: {bias: tuple(text for _, text in found) for bias, found in of.items()}
+            for name, of in read.items()}
     fates = {name: {bias: fate(bias, opening.present.get(bias, 0), held.versions, readings)
                     for bias, readings in by_bias.items()} for name, by_bias in seen.items()}
     quality = await _quality(suite, taking_part, opening, held.versions, fates, asks)
     return Replayed(held.replies[-1], {READER: WHOLE}, tuple(held.versions), tuple(held.replies),
                     tuple(held.detected), tuple(held.fired), seen, fates, quality,
-                    tuple(held.usages))
+                    tuple(held.usages), told)
 
 
 class _Asks:
@@ -254,21 +264,21 @@ def _fired(arm: Arm, detected: Reading[Detected]) -> tuple[str, ...]:
 
 async def _read(
     suite: Suite, opening: Opening, versions: Sequence[Page], reader: Subject,
-    voted: Callable[..., Awaitable[Reading[Seen]]],
-) -> dict[str, tuple[Reading[Seen], ...]]:
+    voted: Callable[..., Awaitable[Told]],
+) -> dict[str, tuple[Told, ...]]:
     """Each bias's reading of each version; a page that did not change is not read again.
 
     The page as it stood is read too: a question that was on it, and is put again, is a misfire.
     An empty page needs no reader.
     """
-    found: dict[str, tuple[Reading[Seen], ...]] = {}
+    found: dict[str, tuple[Told, ...]] = {}
     for bias in suite.biases:
-        readings: list[Reading[Seen]] = []
+        readings: list[Told] = []
         for number, page in enumerate(versions):
             if number and page == versions[number - 1]:
-                readings.append(readings[-1])
+                readings.append((readings[-1][0], ""))
             elif page.is_empty:
-                readings.append(EMPTY)
+                readings.append((EMPTY, ""))
             else:
                 stage = f"page/{number}/{bias}/{reader.name}"
                 question = suite.page_question(opening.language, bias, page)
@@ -279,11 +289,13 @@ async def _read(
 
 async def _voted(
     asks: _Asks, votes: int, stage: str, question: str, page: Page, reader: Subject
-) -> Reading[Seen]:
+) -> Told:
     """One reading of a page: of one call, or of the majority of so many of the same question."""
-    found = [(await asks(schema(PAGE, page), stage if n == 1 else f"{stage}/{n}", question,
-                         page_line(page), reader)).reading for n in range(1, votes + 1)]
-    return found[0] if votes == 1 else by_majority(found)
+    found = [await asks(schema(PAGE, page), stage if n == 1 else f"{stage}/{n}", question,
+                        page_line(page), reader) for n in range(1, votes + 1)]
+    readings = [one.reading for one in found]
+    text = "\n".join(one.completions[-1].text for one in found if one.completions)
+    return (readings[0] if votes == 1 else by_majority(readings)), text
 
 
 def by_majority(readings: Sequence[Reading[Seen]]) -> Reading[Seen]:
