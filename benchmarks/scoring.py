@@ -95,7 +95,7 @@ def main() -> None:
         read = time.perf_counter() - begun
         [compared] = instrument.analyse(found.observations).comparisons
         whole = time.perf_counter() - begun
-        replies = [reply.body for _, _, reply in ledger.calls(desk._run.seq) if reply]
+        replies = [sent.reply.body for sent in ledger.calls(desk._run.seq) if sent.reply]
         begun = time.perf_counter()
         for body in replies:
             json.loads(json.loads(body)["text"])

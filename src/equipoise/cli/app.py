@@ -293,9 +293,10 @@ def _spread(engine: str, workers: int | None, address: str | None) -> Any:
 @as_json
 def read(name: str, ledger: Where, as_json: bool, **how: str | None) -> None:
     """Read a recorded run again, from its bytes; asks nothing."""
-    from equipoise.cli import imported, results
+    from equipoise.cli import results
+    from equipoise.cli.recorded import How
 
-    results.read(ledger, name, imported.How(**how), as_json)
+    results.read(ledger, name, How(**how), as_json)
 
 
 @app.command()

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from equipoise.cli.imported import Cell, How, read_cells, rows
+from equipoise.cli.imported import Cell, read_cells, rows
+from equipoise.cli.recorded import How
 from equipoise.cli.studies import Study, first_question, handling
 from equipoise.elicit import NO_REPLY
 from equipoise.ledger import Ledger, Run

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise import __version__
-from equipoise.cli import imported
 from equipoise.cli.cells import Cells, imported_cells, registered_cells
+from equipoise.cli.recorded import How
 from equipoise.cli.recorded import imported as recorded
 from equipoise.cli.running import on_record, read_run
 from equipoise.cli.screen import emit, say
@@ -70,7 +70,7 @@ def _write_run(ledger: Ledger, run: Run, wanted: Wanted) -> None:
 
 
 def _cells(ledger: Ledger, run: Run, wanted: Wanted) -> Cells:
-    how = imported.How(wanted.reader, wanted.words, wanted.contract)
+    how = How(wanted.reader, wanted.words, wanted.contract)
     if (logged := recorded(run)) is not None:
         return imported_cells(ledger, run, logged, how)
     if any((how.reader, how.words, how.contract)):

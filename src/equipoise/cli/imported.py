@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.cli.recorded import STAGE, said_of, unescaped
+from equipoise.cli.recorded import STAGE, How, said_of, unescaped
 from equipoise.cli.screen import emit, emit_json, printable, say, table
 from equipoise.elicit import NO_REPLY
 from equipoise.ledger import Ledger, Recorded, Run
@@ -19,15 +19,6 @@ from equipoise.registration import Registration
 from equipoise.terms import Completion, Misuse, Nonresponse, Reader, Reading
 
 MOST_TARGETS, LONGEST_TARGET, UNREADABLE = 26, 60, 5
-
-
-@dataclass(frozen=True, slots=True)
-class How:
-    """How a person wants recorded replies read: by which reader, with which options."""
-
-    reader: str | None = None
-    words: str | None = None
-    contract: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

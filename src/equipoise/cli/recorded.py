@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from equipoise.ledger import Run
 from equipoise.registration import Registration
 from equipoise.terms import Misuse
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a person wants recorded replies read: by which reader, with which options."""
+
+    reader: str | None = None
+    words: str | None = None
+    contract: str | None = None
+
 
 IMPORTED, STAGE = "imported", "recorded"
 PROVENANCE = ("file", "sha256", "tool", "version", "task")

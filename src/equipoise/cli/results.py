@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from equipoise.cli import imported
 from equipoise.cli.progress import clock
+from equipoise.cli.recorded import How
 from equipoise.cli.recorded import imported as recorded
 from equipoise.cli.retried import retried
 from equipoise.cli.running import Ended, on_record, read_run
@@ -73,12 +73,15 @@ def _fell_short(ended: Ended) -> None:
                      " been billed. Ask them again with --retry-unknown.", UNKNOWN_REMAIN)
 
 
-def read(path: Where, name: str, how: imported.How, as_json: bool) -> None:
+def read(path: Where, name: str, how: How, as_json: bool) -> None:
     """Read a run again and print its findings, by the primary reader or another."""
     ledger, reader = Ledger.open(path, read_only=True), how.reader
     try:
         run = on_record(ledger, name)
         if (logged := recorded(run)) is not None:
+            # Imported here: it brings every reader with it.
+            from equipoise.cli import imported
+
             return imported.read(ledger, run, logged, how, as_json)
         if how.words or how.contract:
             raise Misuse("--words and --contract are for imported runs; what this run chose"
