@@ -11,7 +11,7 @@ from equipoise.providers.batch_form import Pace
 from equipoise.terms import Misuse, Subject
 from studying import registered
 
-PACE = Pace(gather=0.1, first=0.02, longest=0.05, settling=0.3)
+PACE = Pace(gather=0.4, first=0.02, longest=0.05, settling=0.3)
 
 
 def base(port: int, dialect: str) -> str:

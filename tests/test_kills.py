@@ -29,8 +29,10 @@ def lines(path):
 
 @pytest.mark.parametrize("part", range(4))
 def test_fifty_kills_lose_nothing_and_send_nothing_twice(tmp_path, part):
-    rng, unknown_before = random.Random(part), 0
-    for _ in range(50):
+    rng, unknown_before, kills = random.Random(part), 0, 0
+    # Fifty, and on a slow machine as many more as it takes to have told enough.
+    while kills < 50 or (len(lines(tmp_path / "told")) <= 500 and kills < 500):
+        kills += 1
         process = SERVER.Process(target=killed.run, args=(str(tmp_path),))
         process.start()
         time.sleep(rng.uniform(0.02, 0.5))
@@ -48,5 +50,5 @@ def test_fifty_kills_lose_nothing_and_send_nothing_twice(tmp_path, part):
     kept = {key for (key, _), r in ledger.recorded(1).items() if r.kind == "reply"}
     ledger.close()
     assert set(told) <= kept
-    assert len(told) > 100
+    assert len(told) > 500
     assert unknown_before > 0
